@@ -1,0 +1,5 @@
+"""`python -m breakeven` is the command line."""
+
+from breakeven.cli.main import main
+
+raise SystemExit(main())

@@ -1,0 +1,1 @@
+"""The verbs: what the command line, the web page and the library do."""

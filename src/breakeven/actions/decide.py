@@ -1,0 +1,124 @@
+"""Decide which offer to rent for a job."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from breakeven.decisions.rank import rank
+from breakeven.documents import read_text
+from breakeven.errors import BreakevenError, InputError
+from breakeven.gpus import catalog
+from breakeven.jobs.job import Job
+from breakeven.jobs.read import MAX_JOB_BYTES, is_config_path, read_job
+from breakeven.offers.book import load_book, load_shipped_book, newest_observations
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from breakeven.decisions.decision import Decision
+    from breakeven.offers.amounts import Convention
+    from breakeven.offers.offer import Offer
+
+_MAX_CONFIG_BYTES = 2**20
+
+
+def load_job(path: str | Path) -> Job:
+    """The job of a YAML file; a model given as the path of a config.json is looked for beside the file.
+
+    Raises: InputError naming file, line and key; ExternalError when the file system fails.
+    """
+    job = read_job(read_text(path, max_bytes=MAX_JOB_BYTES), file=str(path))
+    if job.model is not None and is_config_path(job.model):
+        _check_model_config(Path(path).parent / job.model, str(path))
+    return job
+
+
+def _check_model_config(path: Path, file: str) -> None:
+    try:
+        config = json.loads(read_text(path, max_bytes=_MAX_CONFIG_BYTES))
+    except BreakevenError as error:
+        raise error.at(key="model") from None
+    except (ValueError, RecursionError):
+        raise InputError("bad-model-config", file=file, key="model", text=str(path)) from None
+    if not isinstance(config, dict) or not {"model_type", "architectures", "hidden_size"} & set(config):
+        raise InputError("bad-model-config", file=file, key="model", text=str(path))
+
+
+def load_offers(books: Sequence[str | Path] = (), *, amounts: Convention | None = None) -> list[Offer]:
+    """The offers of the given books, or of the shipped one when none is given."""
+    if not books:
+        return load_shipped_book()
+    return [offer for book in books for offer in load_book(book, amounts=amounts)]
+
+
+def decide(
+    job: Job | str | Path,
+    *,
+    offers: str | Path | Iterable[Offer] | None = None,
+    as_of: date | str | None = None,
+    amounts: Convention | None = None,
+    all_lines: bool = False,
+) -> Decision:
+    """The offer to rent for a job, by cost per accepted result, with every other option beside it.
+
+    job : a `Job`, or the path of a job file; offers : the path of a book, or offers (None: the shipped book);
+    as_of : decide as if it were that day (a date or `2026-10-19`; None: today); amounts : number format of text
+    amounts in the book;
+    all_lines : keep every line of the book.
+
+    Raises: InputError when job or book is wrong, ExternalError when the file system fails. A job that nothing can run
+    is no error:
+    the decision's `choice` is then None.
+
+    >>> from breakeven.actions.examples import example_path
+    >>> decision = decide(example_path("qlora-8b-10k-pairs.yaml"), as_of="2026-10-19")
+    >>> decision.choice.offer.id, round(decision.choice.usd_mean, 2)
+    ('lowcostgpu/nvidia-a100-sxm-80gb/on-demand', 0.7)
+    """
+    if isinstance(offers, str | Path):
+        offers = load_book(offers, amounts=amounts)
+    [decision] = decide_all([job], offers=offers, as_of=as_of, all_lines=all_lines)
+    return decision
+
+
+def decide_all(
+    jobs: Sequence[Job | str | Path],
+    *,
+    offers: Iterable[Offer] | None = None,
+    as_of: date | str | None = None,
+    all_lines: bool = False,
+) -> list[Decision]:
+    """One decision per job, all over the same observations of the same book."""
+    day = read_day(as_of)
+    read = [job if isinstance(job, Job) else load_job(job) for job in jobs]
+    listed = load_shipped_book() if offers is None else offers
+    newest, conflicts = newest_observations(
+        listed, datetime.combine(day + timedelta(days=1), time.min, UTC) - timedelta.resolution
+    )
+    rules: dict[str, Any] = {
+        "gpus": catalog.catalog(),
+        "as_of": day,
+        "conflicts": conflicts,
+        "all_lines": all_lines,
+    }
+    return [rank(job, newest, **rules) for job in read]
+
+
+def read_day(as_of: date | str | None) -> date:
+    """The day to decide for; None is today (UTC).
+
+    Raises: InputError `not-a-date`.
+    """
+    if as_of is None:
+        return datetime.now(UTC).date()
+    if isinstance(as_of, datetime):
+        return as_of.date()
+    if isinstance(as_of, date):
+        return as_of
+    try:
+        return date.fromisoformat(as_of)
+    except ValueError:
+        raise InputError("not-a-date", key="--as-of", text=as_of) from None

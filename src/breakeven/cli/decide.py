@@ -1,0 +1,52 @@
+"""`breakeven decide JOB...`."""
+
+from __future__ import annotations
+
+import sys
+
+from breakeven.cli.options import add_market_options, add_output_options, style_of
+from breakeven.errors import UndecidableError
+from breakeven.reporting.translations import translated
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+    from typing import Any
+
+    from breakeven.reporting.translations import Locale
+
+
+def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
+    """The arguments of `decide`."""
+    parser.add_argument("jobs", metavar="JOB", nargs="+", help=translated("a job file (YAML)", locale))
+    parser.add_argument("--all", action="store_true", help=translated("show every line of the book", locale))
+    add_market_options(parser, locale)
+    add_output_options(parser, locale)
+    parser.epilog = translated("Example: breakeven decide job.yaml --as-of 2026-10-19", locale)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: Any) -> int:
+    """Decide each job and print the decisions."""
+    from breakeven.actions.decide import decide_all, load_offers, read_day  # noqa: PLC0415 - `--help` does without
+    from breakeven.reporting.json_documents import decisions_document, dumps  # noqa: PLC0415
+    from breakeven.reporting.terminal import decision_text  # noqa: PLC0415
+    from breakeven.reporting.words import Words  # noqa: PLC0415
+
+    day = read_day(arguments.as_of)
+    offers = load_offers(arguments.offers, amounts=arguments.amounts)
+    decisions = decide_all(arguments.jobs, offers=offers, as_of=day, all_lines=arguments.all)
+    words = [
+        Words(arguments.locale, {option.offer.id: option.offer for option in decision.options})
+        for decision in decisions
+    ]
+    if arguments.json:
+        sys.stdout.write(dumps(decisions_document(decisions, day, words)))
+    else:
+        style = style_of(arguments)
+        reports = [
+            decision_text(decision, own, style, all_lines=arguments.all)
+            for decision, own in zip(decisions, words, strict=True)
+        ]
+        sys.stdout.write("\n\n".join(reports))
+    return UndecidableError.exit_status if any(decision.choice is None for decision in decisions) else 0

@@ -1,0 +1,67 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from breakeven.reporting.translations import LOCALES, translated
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+    from typing import Any
+
+    from breakeven.reporting.terminal import Style
+    from breakeven.reporting.translations import Locale
+
+
+def add_output_options(parser: ArgumentParser, locale: Locale) -> None:
+    """How the answer is printed."""
+    group = parser.add_argument_group(translated("output", locale))
+    group.add_argument(
+        "--json", action="store_true", help=translated("print one JSON document and nothing else", locale)
+    )
+    group.add_argument(
+        "--locale",
+        choices=LOCALES,
+        help=translated("language and number format of the output (default: from the environment)", locale),
+    )
+    group.add_argument(
+        "--quiet", action="store_true", help=translated("no progress and no notes on standard error", locale)
+    )
+    group.add_argument("--no-color", action="store_true", help=translated("no colour (also NO_COLOR)", locale))
+
+
+def add_market_options(parser: ArgumentParser, locale: Locale) -> None:
+    """Which prices, as of when, and how they are written."""
+    group = parser.add_argument_group(translated("prices", locale))
+    group.add_argument(
+        "--offers",
+        metavar="PATH",
+        action="append",
+        default=[],
+        help=translated("use this book alone (CSV or YAML; repeatable)", locale),
+    )
+    group.add_argument(
+        "--as-of",
+        metavar="DATE",
+        help=translated("decide as if it were that day, such as 2026-10-19 (default: today)", locale),
+    )
+    group.add_argument(
+        "--amounts",
+        choices=("en", "fr"),
+        help=translated("number format of text amounts in the book: 1,680.00 (en) or 1 680,00 (fr)", locale),
+    )
+
+
+def style_of(arguments: Any) -> Style:
+    """What the terminal can show."""
+    from breakeven.reporting.terminal import Style  # noqa: PLC0415 - `--help` does without
+
+    has_color = sys.stdout.isatty() and not arguments.no_color and not os.environ.get("NO_COLOR")
+    try:
+        "├●━┃".encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return Style(has_color=has_color, has_unicode=False)
+    return Style(has_color=has_color)

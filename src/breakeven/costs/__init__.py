@@ -1,0 +1,1 @@
+"""What does an accepted result cost?"""

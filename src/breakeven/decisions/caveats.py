@@ -1,0 +1,169 @@
+"""What a reader must know beside the answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from breakeven.decisions.claims import contradicted_claims
+from breakeven.decisions.options import ASSUMED_INTERRUPTIONS_PER_MACHINE_H, is_interruption_rate_assumed
+from breakeven.errors import Caveat
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import date
+
+    from breakeven.decisions.decision import BreakEven, Option
+    from breakeven.gpus.catalog import Gpu
+    from breakeven.jobs.job import Job
+    from breakeven.offers.offer import Offer
+
+DAYS_UNTIL_STALE = 7
+DAYS_UNTIL_NOT_CHOSEN = 90
+_FP8 = frozenset({"fp8", "mxfp8"})
+
+
+def caveats(
+    job: Job,
+    choice: Option | None,
+    options: Sequence[Option],
+    pairs: Sequence[BreakEven],
+    *,
+    gpus: Mapping[str, Gpu],
+    as_of: date,
+    conflicts: Sequence[tuple[Offer, Offer]],
+) -> tuple[Caveat, ...]:
+    """Every caveat of a decision: claims first, then what was compared, then the prices."""
+    feasible = [option for option in options if option.infeasible is None]
+    found = [
+        *_claims(job, choice, feasible, pairs),
+        *_open_pairs(pairs),
+        *_sku_mixes(pairs, gpus),
+        *_precision(job, feasible, gpus),
+        *_interruptions(job, feasible),
+        *_spread(feasible),
+        *_unknown_costs(feasible),
+        *_prices(options, feasible, as_of),
+    ]
+    if conflicts:
+        found.append(Caveat("conflicting-prices", offers=tuple(kept.id for kept, _ in conflicts)))
+    return tuple(found)
+
+
+def _claims(job: Job, choice: Option | None, feasible: Sequence[Option], pairs: Sequence[BreakEven]) -> list[Caveat]:
+    if choice is None:
+        return []
+    found = []
+    for claim in contradicted_claims(job, choice.offer.gpu, {option.offer.gpu for option in feasible}):
+        pair = next((one for one in pairs if {one.dear.offer.gpu, one.cheap.offer.gpu} & set(claim.prefer)
+                     and choice.offer.gpu in {one.dear.offer.gpu, one.cheap.offer.gpu}), None)  # fmt: skip
+        preferred = next(option for option in feasible if option.offer.gpu in claim.prefer)
+        found.append(
+            Caveat(
+                "claim-contradicted",
+                claim=claim.code,
+                source=claim.source,
+                prefers=preferred.offer.gpu,
+                choice=choice.offer.gpu,
+                speedup=None if pair is None else pair.speedup.median,
+                needed_speedup=None if pair is None else pair.needed_speedup,
+                saving_pct=preferred.saving_pct,
+            )
+        )
+    return found
+
+
+def _open_pairs(pairs: Sequence[BreakEven]) -> list[Caveat]:
+    return [
+        Caveat(
+            "not-settled",
+            gpu=pair.dear.offer.gpu,
+            over=pair.cheap.offer.gpu,
+            market=pair.market,
+            low=pair.speedup.low,
+            high=pair.speedup.high,
+            needed_speedup=pair.needed_speedup,
+        )
+        for pair in pairs
+        if pair.is_open
+    ]  # fmt: skip
+
+
+def _sku_mixes(pairs: Sequence[BreakEven], gpus: Mapping[str, Gpu]) -> list[Caveat]:
+    found: dict[tuple[str, str], Caveat] = {}
+    for pair in pairs:
+        dear, cheap = gpus[pair.dear.offer.gpu], gpus[pair.cheap.offer.gpu]
+        differs = tuple(
+            name
+            for name, one, other in (
+                ("form_factor", dear.form_factor, cheap.form_factor),
+                ("memory_gb", dear.memory_gb, cheap.memory_gb),
+            )
+            if one != other
+        )
+        if differs:
+            found.setdefault((dear.id, cheap.id), Caveat("sku-mix", gpus=(dear.id, cheap.id), differs=differs))
+    return list(found.values())
+
+
+def _precision(job: Job, feasible: Sequence[Option], gpus: Mapping[str, Gpu]) -> list[Caveat]:
+    if job.precision not in _FP8:
+        return []
+    without = tuple(
+        dict.fromkeys(
+            option.offer.gpu for option in feasible if gpus[option.offer.gpu].values.get("fp8_dense_flop_per_s") is None
+        )
+    )
+    return [Caveat("fp8-unproven", precision=job.precision, gpus_without=without)]
+
+
+def _interruptions(job: Job, feasible: Sequence[Option]) -> list[Caveat]:
+    if not any(is_interruption_rate_assumed(job, option.offer) for option in feasible):
+        return []
+    return [Caveat("interruption-rate-assumed", per_machine_hour=ASSUMED_INTERRUPTIONS_PER_MACHINE_H)]
+
+
+def _spread(feasible: Sequence[Option]) -> list[Caveat]:
+    spread = tuple(option.offer.id for option in feasible if option.machines > 1)
+    return [Caveat("several-machines", offers=spread)] if spread else []
+
+
+def _unknown_costs(feasible: Sequence[Option]) -> list[Caveat]:
+    found = []
+    for part, code in (("storage", "unknown-storage-price"), ("network", "unknown-egress-price")):
+        offers = tuple(
+            option.offer.id for option in feasible if option.mean is not None and getattr(option.mean, part) is None
+        )
+        if offers:
+            found.append(Caveat(code, offers=offers))
+    return found
+
+
+def _prices(options: Sequence[Option], feasible: Sequence[Option], as_of: date) -> list[Caveat]:
+    found = []
+    ages = {option.offer.id: option.offer.age_days(as_of) for option in feasible}
+    stale = {offer: age for offer, age in ages.items() if age is not None and age > DAYS_UNTIL_STALE}
+    if stale:
+        found.append(
+            Caveat("stale-price", offers=tuple(stale), oldest_days=max(stale.values()), newest_days=min(stale.values()),
+                   limit_days=DAYS_UNTIL_STALE)
+        )  # fmt: skip
+    for code, offers in (
+        ("undated-price", tuple(offer for offer, age in ages.items() if age is None)),
+        ("unsourced", tuple(option.offer.id for option in feasible if option.offer.source is None)),
+        (
+            "price-not-firm",
+            tuple(option.offer.id for option in feasible if option.offer.price.status != "known"),
+        ),
+        ("unknown-price", _barred_by(options, "unknown-price")),
+        ("no-exchange-rate", _barred_by(options, "no-exchange-rate")),
+        ("private-quote", tuple(option.offer.id for option in feasible if option.offer.is_private)),
+    ):
+        if offers:
+            found.append(Caveat(code, offers=tuple(dict.fromkeys(offers))))
+    return found
+
+
+def _barred_by(options: Sequence[Option], code: str) -> tuple[str, ...]:
+    return tuple(
+        option.offer.id for option in options if option.infeasible is not None and option.infeasible.code == code
+    )

@@ -1,0 +1,110 @@
+"""What a decision is made of: options, break-evens, flips, caveats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from breakeven.costs.accepted import AcceptedCost, Terms
+    from breakeven.errors import Caveat, Reason
+    from breakeven.jobs.job import Job
+    from breakeven.offers.offer import Offer
+    from breakeven.stats.lognormal import LogNormal
+
+
+class Interval(NamedTuple):
+    """10th percentile, median and 90th percentile."""
+
+    low: float
+    median: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Option:
+    """One way to run the job: an offer, a number of GPUs, and what an accepted result then costs.
+
+    `hours` (one undisturbed attempt), `terms`, `usd`, `mean` and `hours_to_result` are None where the price or the
+    time is unknown.
+    `infeasible` tells why the option cannot compete; None when it does.
+    """
+
+    offer: Offer
+    gpus: int
+    gpus_billed: int
+    machines: int
+    hours: LogNormal | None
+    terms: Terms | None
+    usd: Interval | None
+    mean: AcceptedCost | None
+    hours_to_result: Interval | None
+    infeasible: Reason | None
+    saving_pct: float | None = None
+
+    @property
+    def usd_mean(self) -> float | None:
+        """Mean cost per accepted result [USD]."""
+        return None if self.mean is None else self.mean.usd
+
+    @property
+    def usd_per_h(self) -> float | None:
+        """Rent of all billed GPUs [USD/h]."""
+        rate = self.offer.usd_per_gpu_h
+        return None if rate is None else rate * self.gpus_billed
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BreakEven:
+    """Two GPUs in one market, each by its cheapest feasible line: `dear` costs more per hour than `cheap`.
+
+    `speedup` is how much faster `dear` runs this job; `needed_speedup` None: no speedup is enough.
+    """
+
+    dear: Option
+    cheap: Option
+    market: str
+    price_ratio: float
+    speedup: Interval
+    needed_speedup: float | None
+
+    @property
+    def wins(self) -> bool:
+        """Whether the dearer GPU is worth its price at the median speedup."""
+        return self.needed_speedup is not None and self.speedup.median > self.needed_speedup
+
+    @property
+    def is_open(self) -> bool:
+        """Whether break-even lies inside the 80 % interval of the speedup."""
+        return self.needed_speedup is not None and self.speedup.low < self.needed_speedup < self.speedup.high
+
+
+class Flip(NamedTuple):
+    """The value of one input of one offer at which the winner changes, everything else held.
+
+    `against` is the other option where the input is of a pair (a speedup of `of` over `against`).
+    """
+
+    what: str
+    of: Option
+    start: float
+    to: float
+    against: Option | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decision:
+    """The answer for one job: options by ascending mean cost (infeasible last), the choice, and why."""
+
+    job: Job
+    as_of: date
+    options: tuple[Option, ...]
+    choice: Option | None
+    reason: Reason
+    break_even: tuple[BreakEven, ...]
+    flips: tuple[Flip, ...]
+    caveats: tuple[Caveat, ...]
+    left_out: int
+    """Lines of the book outside the job's limits."""

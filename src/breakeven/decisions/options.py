@@ -1,0 +1,211 @@
+"""Which offers compete for a job, and what an accepted result costs on each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from breakeven.costs.accepted import AcceptedCost, InterruptionTerms, Terms, accepted_cost
+from breakeven.costs.billing import machines_needed
+from breakeven.costs.completed_job import egress_usd
+from breakeven.decisions.decision import Interval, Option
+from breakeven.errors import Reason
+from breakeven.units import SECONDS_PER_HOUR
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from breakeven.gpus.catalog import Gpu
+    from breakeven.jobs.job import Interruptions, Job, Limits, Overheads, When
+    from breakeven.offers.offer import Offer
+    from breakeven.stats.lognormal import LogNormal
+
+ASSUMED_INTERRUPTIONS_PER_MACHINE_H = 0.05
+"""Where nobody gave a rate. Source: formula 4; said as `interruption-rate-assumed`."""
+
+
+def outside_limits(offer: Offer, limits: Limits, gpu: Gpu) -> Reason | None:
+    """The limit of the job that leaves this offer out, if one does."""
+    checks: tuple[tuple[str, object, bool], ...] = (
+        ("gpus", offer.gpu, not limits.gpus or offer.gpu in limits.gpus),
+        ("providers", offer.provider, not limits.providers or offer.provider in limits.providers),
+        ("tiers", offer.tier, not limits.tiers or offer.tier in limits.tiers),
+        ("markets", offer.market, offer.market in limits.markets),
+        (
+            "regions",
+            offer.region,
+            not limits.regions or bool({offer.region, offer.country} & set(limits.regions)),
+        ),
+        ("compliance", ", ".join(offer.compliance) or None, set(limits.compliance) <= set(offer.compliance)),
+        (
+            "memory_gb",
+            gpu.memory_gb,
+            limits.memory_gb is None or (gpu.memory_gb is not None and gpu.memory_gb >= limits.memory_gb),
+        ),
+    )
+    for limit, value, is_met in checks:
+        if not is_met:
+            return Reason("outside-limits", limit=limit, value=value)
+    return None
+
+
+def make_option(job: Job, offer: Offer, gpus: int, hours: LogNormal | None, as_of: date) -> Option:
+    """The option of running the job on that many GPUs of the offer.
+
+    Infeasible, with the reason, where it cannot compete.
+    """
+    billed, machines = _billed_gpus(offer, gpus)
+    reason = _cannot_be_priced(offer, as_of)
+    if reason is None and hours is None:
+        reason = Reason("no-time", gpu=offer.gpu, gpus=gpus)
+    if reason is not None or hours is None or offer.usd_per_gpu_h is None:
+        return Option(offer, gpus, billed, machines, hours, None, None, None, None, reason)
+    return priced(
+        Option(offer, gpus, billed, machines, hours, _terms(job, offer, billed, machines), None, None, None, None),
+        job,
+    )
+
+
+def priced(option: Option, job: Job) -> Option:
+    """The option with its cost worked out from its terms and hours, and its feasibility under deadline and budget."""
+    terms, hours = option.terms, option.hours
+    if terms is None or hours is None:
+        return option
+    low, median, high = (accepted_cost(terms, value) for value in (hours.low, hours.median, hours.high))
+    mean = mean_cost(terms, hours)
+    if not isfinite(mean.usd):
+        rate = None if terms.interruptions is None else terms.interruptions.rate_per_h
+        return replace(option, infeasible=Reason("never-finishes", interruptions_per_h=rate))
+    return replace(
+        option,
+        usd=Interval(low.usd, median.usd, high.usd),
+        mean=mean,
+        hours_to_result=Interval(low.hours_to_result, median.hours_to_result, high.hours_to_result),
+        infeasible=_beyond(job.limits, median.hours_to_result, mean.usd),
+    )
+
+
+def mean_cost(terms: Terms, hours: LogNormal) -> AcceptedCost:
+    """The mean over uncertain hours of each part of the cost."""
+    nodes = hours.nodes()
+    if len(nodes) == 1:
+        return accepted_cost(terms, nodes[0][0])
+    costs = [(accepted_cost(terms, value), weight) for value, weight in nodes]
+
+    def mean(name: str) -> float:
+        return float(sum(getattr(cost, name) * weight for cost, weight in costs))
+
+    first = costs[0][0]
+    return AcceptedCost(
+        rent=mean("rent"),
+        storage=None if first.storage is None else mean("storage"),
+        network=first.network,
+        idle=mean("idle"),
+        orchestration=first.orchestration,
+        delay=mean("delay"),
+        hours_to_result=mean("hours_to_result"),
+        interruptions=mean("interruptions"),
+        interval_h=accepted_cost(terms, hours.median).interval_h,
+    )
+
+
+def _billed_gpus(offer: Offer, gpus: int) -> tuple[int, int]:
+    wanted = max(gpus, offer.min_gpus or 0)
+    machines = machines_needed(wanted, offer.gpus)
+    return (wanted if offer.gpus is None else machines * offer.gpus), machines
+
+
+def _cannot_be_priced(offer: Offer, as_of: date) -> Reason | None:
+    if offer.is_slice:
+        return Reason("slice", fraction=offer.fraction, mig=offer.mig)
+    if offer.price.amount is None:
+        return Reason("unknown-price")
+    if offer.valid_until is not None and offer.valid_until.date() < as_of:
+        return Reason("expired", valid_until=offer.valid_until.date().isoformat())
+    if offer.market == "reserved" and offer.term_h is None:
+        return Reason("unknown-term")
+    if offer.price.currency != "USD":
+        return Reason("no-exchange-rate", currency=offer.price.currency)
+    if offer.usd_per_gpu_h is None:
+        return Reason("unknown-price")
+    return None
+
+
+def _beyond(limits: Limits, hours_to_result: float, usd: float) -> Reason | None:
+    if limits.deadline_h is not None and hours_to_result > limits.deadline_h:
+        return Reason("deadline", hours_to_result=hours_to_result, deadline_h=limits.deadline_h)
+    if limits.budget_usd is not None and usd > limits.budget_usd:
+        return Reason("budget", usd=usd, budget_usd=limits.budget_usd)
+    return None
+
+
+def _matches(when: When, offer: Offer) -> bool:
+    return all(
+        wanted is None or wanted in found
+        for wanted, found in (
+            (when.provider, (offer.provider,)),
+            (when.tier, (offer.tier,)),
+            (when.gpu, (offer.gpu,)),
+            (when.market, (offer.market,)),
+            (when.region, (offer.region, offer.country)),
+            (when.instance, (offer.instance,)),
+        )
+    )
+
+
+def _terms(job: Job, offer: Offer, billed: int, machines: int) -> Terms:
+    success_rate, wait_h = job.success_rate, job.wait_h
+    overheads: Overheads = job.overheads
+    interruptions: Interruptions = job.interruptions
+    for override in job.overrides:
+        if _matches(override.when, offer):
+            success_rate = success_rate if override.success_rate is None else override.success_rate
+            wait_h = wait_h if override.wait_h is None else override.wait_h
+            overheads = replace(overheads, **override.overheads)
+            interruptions = replace(interruptions, **override.interruptions)
+    network: float | None = 0.0
+    if overheads.egress_gb:
+        tiers = None if offer.egress is None else [(tier.from_gb, tier.usd_per_gb) for tier in offer.egress]
+        network = None if tiers is None else egress_usd(overheads.egress_gb, tiers)
+    per_unit = billed if offer.price.unit == "gpu" else machines
+    return Terms(
+        usd_per_gpu_h=offer.usd_per_gpu_h or 0.0,
+        gpus_billed=billed,
+        success_rate=success_rate,
+        failure=job.failure,
+        increment_s=offer.billing_increment_s or 0.0,
+        minimum_s=offer.billing_minimum_s or 0.0,
+        storage_gb=overheads.storage_gb,
+        storage_usd_per_gb_month=offer.storage_usd_per_gb_month,
+        storage_hours=overheads.storage_hours,
+        network_usd=network,
+        idle_hours=overheads.idle_hours,
+        orchestration_usd=overheads.orchestration_usd,
+        wait_h=wait_h,
+        delay_usd_per_h=job.delay_usd_per_h,
+        term_h=offer.term_h if offer.market == "reserved" else None,
+        upfront_usd=(offer.upfront_usd or 0.0) * per_unit,
+        interruptions=_interruption_terms(interruptions, machines) if offer.market == "interruptible" else None,
+    )
+
+
+def is_interruption_rate_assumed(job: Job, offer: Offer) -> bool:
+    """Whether nobody gave the interruption rate of this interruptible offer."""
+    if offer.market != "interruptible" or job.interruptions.per_machine_hour is not None:
+        return False
+    return not any(
+        override.interruptions.get("per_machine_hour") is not None and _matches(override.when, offer)
+        for override in job.overrides
+    )
+
+
+def _interruption_terms(interruptions: Interruptions, machines: int) -> InterruptionTerms:
+    rate = interruptions.per_machine_hour
+    return InterruptionTerms(
+        rate_per_h=(ASSUMED_INTERRUPTIONS_PER_MACHINE_H if rate is None else rate) * machines,
+        interval_h=interruptions.checkpoint_every,
+        write_h=interruptions.checkpoint_write_s / SECONDS_PER_HOUR,
+        restart_h=interruptions.restart_s / SECONDS_PER_HOUR,
+        wait_h=interruptions.wait_s / SECONDS_PER_HOUR,
+    )

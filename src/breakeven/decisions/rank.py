@@ -1,0 +1,228 @@
+"""Rank the offers for a job by cost per accepted result, name the winner and say why."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from breakeven.costs.break_even import needed_speedup
+from breakeven.decisions.caveats import DAYS_UNTIL_NOT_CHOSEN, caveats
+from breakeven.decisions.decision import BreakEven, Decision, Interval, Option
+from breakeven.decisions.flips import flips
+from breakeven.decisions.options import make_option, outside_limits
+from breakeven.decisions.times import attempt_hours
+from breakeven.errors import Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import date
+
+    from breakeven.gpus.catalog import Gpu
+    from breakeven.jobs.job import Job
+    from breakeven.offers.offer import Offer
+
+MARKETS = ("on-demand", "interruptible", "reserved")
+
+
+def rank(
+    job: Job,
+    offers: Iterable[Offer],
+    *,
+    gpus: Mapping[str, Gpu],
+    as_of: date,
+    conflicts: Sequence[tuple[Offer, Offer]] = (),
+    all_lines: bool = False,
+) -> Decision:
+    """The decision for a job over the newest observations of a book.
+
+    offers : one line per key, none seen after `as_of`; conflicts : pairs of lines that contradict each other;
+    all_lines : keep every line,
+    those outside the job's limits too, instead of the cheapest per GPU, provider, tier and market.
+    """
+    hours = attempt_hours(job.known)
+    made: list[Option] = []
+    left_out = 0
+    for offer in offers:
+        outside = outside_limits(offer, job.limits, gpus[offer.gpu])
+        if outside is not None:
+            left_out += 1
+            if all_lines:
+                made.append(replace(make_option(job, offer, job.gpus[0], None, as_of), infeasible=outside))
+            continue
+        for index, count in enumerate(job.gpus):
+            made.append(make_option(job, offer, count, hours.get(offer.gpu) if index == 0 else None, as_of))
+    options = _ordered(made if all_lines else _cheapest_lines(made))
+    feasible = [option for option in options if option.infeasible is None]
+    choice = _choose(feasible, as_of)
+    if choice is not None:
+        options = [_with_saving(option, choice) for option in options]
+        feasible = [option for option in options if option.infeasible is None]
+        choice = next(option for option in feasible if option.offer is choice.offer and option.gpus == choice.gpus)
+    pairs = _break_evens(feasible)
+    rivals = _rivals(choice, feasible)
+    return Decision(
+        job=job,
+        as_of=as_of,
+        options=tuple(options),
+        choice=choice,
+        reason=_reason(choice, feasible, options),
+        break_even=pairs,
+        flips=() if choice is None else flips(choice, rivals, job, options),
+        caveats=caveats(job, choice, options, pairs, gpus=gpus, as_of=as_of, conflicts=conflicts),
+        left_out=left_out,
+    )
+
+
+def _cost_order(option: Option) -> tuple[bool, bool, float, float, str]:
+    usd = option.usd_mean
+    return (
+        option.infeasible is not None,
+        usd is None,
+        usd if usd is not None else (option.usd_per_h or float("inf")),
+        option.hours.median if option.hours is not None else 0.0,
+        option.offer.id,
+    )
+
+
+def _ordered(options: Iterable[Option]) -> list[Option]:
+    return sorted(options, key=_cost_order)
+
+
+def _cheapest_lines(options: Iterable[Option]) -> list[Option]:
+    best: dict[tuple[object, ...], Option] = {}
+    for option in options:
+        offer = option.offer
+        line = (offer.gpu, offer.provider, offer.tier, offer.market, option.gpus, offer.is_slice)
+        if line not in best or _cost_order(option) < _cost_order(best[line]):
+            best[line] = option
+    return list(best.values())
+
+
+def _choose(feasible: Sequence[Option], as_of: date) -> Option | None:
+    """The cheapest, where an old price counts only when there is no fresher one of that GPU."""
+    fresh = {option.offer.gpu for option in feasible if not _is_old(option, as_of)}
+    for option in feasible:
+        if not _is_old(option, as_of) or option.offer.gpu not in fresh:
+            return option
+    return None
+
+
+def _is_old(option: Option, as_of: date) -> bool:
+    age = option.offer.age_days(as_of)
+    return age is None or age > DAYS_UNTIL_NOT_CHOSEN
+
+
+def _with_saving(option: Option, choice: Option) -> Option:
+    usd, least = option.usd_mean, choice.usd_mean
+    if usd is None or least is None or option.infeasible is not None:
+        return option
+    return replace(option, saving_pct=100 * (1 - least / usd) if usd > 0 else 0.0)
+
+
+def _best_per_gpu(options: Iterable[Option]) -> dict[str, Option]:
+    best: dict[str, Option] = {}
+    for option in options:
+        best.setdefault(option.offer.gpu, option)
+    return best
+
+
+def _break_evens(feasible: Sequence[Option]) -> tuple[BreakEven, ...]:
+    found: list[BreakEven | None] = []
+    for market in MARKETS:
+        best = _best_per_gpu(option for option in feasible if option.offer.market == market)
+        found.extend(compare_options(one, other, market) for one, other in combinations(best.values(), 2))
+    return tuple(pair for pair in found if pair is not None)
+
+
+def compare_options(one: Option, other: Option, market: str) -> BreakEven | None:
+    """The break-even of two priced options; the one that costs more per hour is `dear`."""
+    dear, cheap = (one, other) if (one.usd_per_h or 0.0) >= (other.usd_per_h or 0.0) else (other, one)
+    if dear.hours is None or cheap.hours is None or dear.terms is None or cheap.terms is None:
+        return None
+    if not dear.usd_per_h or not cheap.usd_per_h:
+        return None
+    speedup = cheap.hours / dear.hours
+    return BreakEven(
+        dear=dear,
+        cheap=cheap,
+        market=market,
+        price_ratio=dear.usd_per_h / cheap.usd_per_h,
+        speedup=Interval(speedup.low, speedup.median, speedup.high),
+        needed_speedup=needed_speedup(cheap.terms, cheap.hours.median, dear.terms),
+    )
+
+
+def _rivals(choice: Option | None, feasible: Sequence[Option]) -> list[Option]:
+    """The best line of each other GPU, and the next line of the same one."""
+    if choice is None:
+        return []
+    rivals = list(_best_per_gpu(option for option in feasible if option.offer.gpu != choice.offer.gpu).values())
+    own = next((option for option in feasible if option is not choice and option.offer.gpu == choice.offer.gpu), None)
+    return rivals if own is None else [*rivals, own]
+
+
+def main_rival(choice: Option, feasible: Sequence[Option]) -> Option | None:
+    """The option a person would hold against the choice.
+
+    The best other GPU in its market, else elsewhere, else the next line.
+    """
+    others = [option for option in feasible if option.offer.gpu != choice.offer.gpu]
+    same_market = [option for option in others if option.offer.market == choice.offer.market]
+    same_gpu = [option for option in feasible if option is not choice]
+    return next(iter(same_market or others or same_gpu), None)
+
+
+def _reason(choice: Option | None, feasible: Sequence[Option], options: Sequence[Option]) -> Reason:
+    if choice is None or choice.mean is None or choice.hours is None:
+        return _why_none(options)
+    rival = main_rival(choice, feasible)
+    barred = [option for option in options if option.infeasible is not None and option.mean is not None
+              and option.infeasible.code == "deadline" and option.mean.usd < choice.mean.usd]  # fmt: skip
+    if rival is None or rival.mean is None or rival.hours is None:
+        code = "deadline-decides" if barred else "only-option"
+        return Reason(code, usd=choice.mean.usd, **_barred(barred))
+    price_ratio = (rival.usd_per_h or 0.0) / (choice.usd_per_h or 1.0)
+    speedup = (choice.hours / rival.hours).median  # of the rival over the choice
+    values = {
+        "rival": rival.offer.id,
+        "saving_pct": rival.saving_pct,
+        "price_ratio": price_ratio if price_ratio >= 1 else 1 / price_ratio,
+        "speedup": speedup if price_ratio >= 1 else 1 / speedup,
+        "usd_per_hour_saved": _usd_per_hour_saved(choice, rival),
+    }
+    if barred:
+        return Reason("deadline-decides", **values, **_barred(barred))
+    if rival.offer.gpu == choice.offer.gpu:
+        return Reason("cheapest-line", **values)
+    if price_ratio >= 1:
+        return Reason("speedup-below-break-even" if speedup > 1 else "cheaper-and-not-slower", **values)
+    return Reason("speedup-above-break-even" if speedup < 1 else "other-costs-decide", **values)
+
+
+def _barred(barred: Sequence[Option]) -> dict[str, object]:
+    if not barred or barred[0].mean is None or barred[0].hours_to_result is None:
+        return {}
+    return {
+        "barred": barred[0].offer.id,
+        "barred_usd": barred[0].mean.usd,
+        "barred_hours": barred[0].hours_to_result.median,
+    }
+
+
+def _usd_per_hour_saved(choice: Option, rival: Option) -> float | None:
+    """What each hour costs by which the rival is sooner done (formula 1); None where it is not sooner."""
+    if choice.mean is None or rival.mean is None:
+        return None
+    saved_h = choice.mean.hours_to_result - rival.mean.hours_to_result
+    return (rival.mean.usd - choice.mean.usd) / saved_h if saved_h > 1e-9 else None
+
+
+def _why_none(options: Sequence[Option]) -> Reason:
+    codes: dict[str, int] = {}
+    for option in options:
+        if option.infeasible is not None:
+            codes[option.infeasible.code] = codes.get(option.infeasible.code, 0) + 1
+    if not codes or set(codes) == {"outside-limits"}:
+        return Reason("no-offers")
+    return Reason("nothing-feasible", why=codes)

@@ -1,0 +1,1 @@
+"""What has to be done, and what counts as done?"""

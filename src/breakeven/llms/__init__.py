@@ -1,0 +1,1 @@
+"""How many parameters, bytes, FLOP?"""

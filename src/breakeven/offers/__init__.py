@@ -1,0 +1,1 @@
+"""What is for rent, at what price?"""

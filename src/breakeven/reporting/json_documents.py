@@ -1,0 +1,156 @@
+"""The JSON documents of interface.md: full precision, text in the language asked for."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from breakeven.reporting import formats
+from breakeven.reporting.terminal import reason_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import date
+
+    from breakeven.decisions.decision import BreakEven, Decision, Interval, Option
+    from breakeven.gpus.catalog import Gpu
+    from breakeven.reporting.words import Words
+
+FORMAT = 1
+
+
+def dumps(document: Any) -> str:
+    """The document as text; refuses what JSON cannot hold."""
+    return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def decisions_document(decisions: Sequence[Decision], as_of: date, words: Sequence[Words]) -> dict[str, Any]:
+    """`decide --json`."""
+    return {
+        "format": FORMAT,
+        "as_of": as_of.isoformat(),
+        "decisions": [decision_document(decision, own) for decision, own in zip(decisions, words, strict=True)],
+        "month": None,
+    }
+
+
+def decision_document(decision: Decision, words: Words) -> dict[str, Any]:
+    """One decision. Fields whose capability is not built yet are null."""
+    return {
+        "job": decision.job.job,
+        "usd_per": decision.job.usd_per,
+        "choice": None if decision.choice is None else decision.choice.offer.id,
+        "reason": {
+            "code": decision.reason.code,
+            **_plain(decision.reason.values),
+            "text": formats.unbroken(reason_text(decision, words), words.locale),
+        },
+        "options": [_option(option) for option in decision.options],
+        "break_even": [_break_even(pair) for pair in decision.break_even],
+        "flips": [
+            {"what": flip.what, "of": flip.of.offer.id, "from": flip.start, "to": flip.to} for flip in decision.flips
+        ],
+        "next": None,
+        "caveats": [
+            {
+                "code": caveat.code,
+                **_plain(caveat.values),
+                "text": formats.unbroken(words.caveat(caveat), words.locale),
+            }
+            for caveat in decision.caveats
+        ],
+        "deadline": None,
+        "front": None,
+        "advice": None,
+        "sensitivity": None,
+    }
+
+
+def _plain(values: Any) -> dict[str, Any]:
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+def _interval(interval: Interval | None) -> dict[str, float] | None:
+    return None if interval is None else interval._asdict()
+
+
+def _option(option: Option) -> dict[str, Any]:
+    offer, hours, mean = option.offer, option.hours, option.mean
+    return {
+        "offer": offer.id,
+        "provider": offer.provider,
+        "tier": offer.tier,
+        "gpu": offer.gpu,
+        "gpus": option.gpus,
+        "gpus_billed": option.gpus_billed,
+        "market": offer.market,
+        "usd_per_gpu_h": offer.usd_per_gpu_h,
+        "price_seen_at": None if offer.seen_at is None else offer.seen_at.date().isoformat(),
+        "basis": None if hours is None else "stated",
+        "hours": None if hours is None else {"low": hours.low, "median": hours.median, "high": hours.high},
+        "hours_to_result": _interval(option.hours_to_result),
+        "usd": None if option.usd is None or mean is None else {**option.usd._asdict(), "mean": mean.usd},
+        "breakdown_usd": None
+        if mean is None
+        else {
+            "rent": mean.rent,
+            "storage": mean.storage,
+            "network": mean.network,
+            "idle": mean.idle,
+            "orchestration": mean.orchestration,
+            "delay": mean.delay,
+        },
+        "memory_gb": None,
+        "fits": None,
+        "p_cheapest": None,
+        "expected_regret_usd": None,
+        "saving_pct": option.saving_pct,
+        "interruptions": None if mean is None else mean.interruptions,
+        "infeasible": None
+        if option.infeasible is None
+        else {"code": option.infeasible.code, **_plain(option.infeasible.values)},
+    }
+
+
+def _break_even(pair: BreakEven) -> dict[str, Any]:
+    return {
+        "gpu": pair.dear.offer.gpu,
+        "over": pair.cheap.offer.gpu,
+        "offers": [pair.dear.offer.id, pair.cheap.offer.id],
+        "market": pair.market,
+        "price_ratio": pair.price_ratio,
+        "speedup": pair.speedup._asdict(),
+        "needed_speedup": pair.needed_speedup,
+        "wins": pair.wins,
+        "p_wins": None,
+    }
+
+
+def gpu_document(gpu: Gpu) -> dict[str, Any]:
+    """One GPU of `gpus list --json` and `gpus show --json`; an unknown figure is null."""
+    return {
+        "id": gpu.id,
+        "vendor": gpu.vendor,
+        "model": gpu.model,
+        "form_factor": gpu.form_factor,
+        "architecture": gpu.architecture,
+        "memory_type": gpu.memory_type,
+        "confidence": gpu.confidence,
+        "notes": gpu.notes,
+        "figures": {
+            name: None
+            if figure is None
+            else {
+                "value": figure.value,
+                "unit": figure.unit,
+                "source": figure.source,
+                "confidence": figure.confidence,
+            }
+            for name, figure in gpu.figures.items()
+        },
+    }
+
+
+def gpus_document(gpus: Iterable[Gpu]) -> dict[str, Any]:
+    """`gpus list --json` and `gpus show --json`."""
+    return {"gpus": [gpu_document(gpu) for gpu in gpus]}

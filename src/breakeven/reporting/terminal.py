@@ -1,0 +1,394 @@
+"""A decision and the catalog as text for a terminal: 80 columns, readable without colour."""
+
+from __future__ import annotations
+
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from breakeven.decisions.rank import main_rival
+from breakeven.errors import Reason
+from breakeven.reporting import formats
+from breakeven.reporting.ruler import ASCII, UNICODE, ruler_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from breakeven.decisions.decision import BreakEven, Decision, Flip, Interval, Option
+    from breakeven.gpus.catalog import Gpu
+    from breakeven.reporting.words import Words
+
+WIDTH = 80
+_MOST_ROWS = 12
+_BOLD, _GREEN, _PLAIN = "\x1b[1m", "\x1b[1;32m", "\x1b[0m"
+
+
+class Style:
+    """What the terminal can show: colour, and characters beyond ASCII."""
+
+    def __init__(self, *, has_color: bool = False, has_unicode: bool = True) -> None:
+        self.has_color = has_color
+        self.has_unicode = has_unicode
+
+    def strong(self, text: str) -> str:
+        """Text that stands out."""
+        return f"{_BOLD}{text}{_PLAIN}" if self.has_color else text
+
+    def chosen(self, text: str) -> str:
+        """The row of the choice."""
+        return f"{_GREEN}{text}{_PLAIN}" if self.has_color else text
+
+
+def decision_text(decision: Decision, words: Words, style: Style, *, all_lines: bool = False) -> str:
+    """The whole report of one decision."""
+    blocks = [_title(decision, words, style), _verdict(decision, words, style)]
+    pair = _main_pair(decision)
+    if pair is not None:
+        blocks.append(ruler_lines(pair, "stated", words, glyphs=UNICODE if style.has_unicode else ASCII))
+    blocks.extend(
+        (
+            _table(decision, words, style, all_lines=all_lines),
+            _flips(decision, words),
+            _hour_saved(decision, words),
+        )
+    )
+    blocks.append(_left_out(decision, words))
+    notes = [words.caveat(caveat) for caveat in decision.caveats]
+    if notes:
+        blocks.append([f"  {words('Mind:')}", *(line for note in notes for line in _wrapped(note, "  - ", "    "))])
+    return formats.unbroken("\n\n".join("\n".join(block) for block in blocks if block) + "\n", words.locale)
+
+
+def _wrapped(text: str, first: str = "  ", rest: str = "  ") -> list[str]:
+    return wrap(text, WIDTH - 1, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
+
+
+def _title(decision: Decision, words: Words, style: Style) -> list[str]:
+    title = decision.job.describe or decision.job.job
+    days = sorted(
+        option.offer.seen_at.date().isoformat() for option in decision.options if option.offer.seen_at is not None
+    )
+    dates = ""
+    if days and days[0] == days[-1]:
+        dates = words("prices of {day:date}", day=days[0])
+    elif days:
+        dates = words("prices of {first:date} to {last:date}", first=days[0], last=days[-1])
+    if len(title) + len(dates) + 2 <= WIDTH:
+        return [style.strong(title) + dates.rjust(WIDTH - len(title))]
+    return [*(style.strong(line) for line in wrap(title, WIDTH)), dates.rjust(WIDTH)]
+
+
+def _verdict(decision: Decision, words: Words, style: Style) -> list[str]:
+    choice = decision.choice
+    if choice is None or choice.mean is None:
+        return [
+            *(style.strong(line) for line in _wrapped(words("Nothing to rent for this job."))),
+            *_wrapped(why_nothing(decision, words)),
+        ]
+    sentence = words(
+        "Rent {gpus} x {gpu:gpu} at {provider}{market}: {usd:usd} per accepted {result:code}",
+        gpus=choice.gpus_billed,
+        gpu=choice.offer.gpu,
+        provider=_place(choice, words),
+        market=words(", interruptible")
+        if choice.offer.market == "interruptible"
+        else words(", reserved")
+        if choice.offer.market == "reserved"
+        else "",
+        usd=choice.mean.usd,
+        result=decision.job.usd_per,
+    )
+    rival = _rival(decision)
+    if rival is not None and rival.saving_pct is not None and rival.saving_pct >= 0.5:
+        sentence += words(", {saving:pct} less.", saving=rival.saving_pct)
+    else:
+        sentence += "."
+    lines = [*(style.strong(line) for line in _wrapped(sentence)), *_wrapped(reason_text(decision, words))]
+    if choice.mean.interval_h is not None:
+        text = words(
+            "Write a checkpoint every {minutes} minutes of work; expect {interruptions:ratio} interruptions.",
+            minutes=formats.significant(60 * choice.mean.interval_h, 2, words.locale),
+            interruptions=choice.mean.interruptions,
+        )
+        lines.extend(_wrapped(text))
+    return lines
+
+
+def _place(option: Option, words: Words) -> str:
+    provider = words.provider(option.offer.provider)
+    return f"{provider} {option.offer.tier}" if option.offer.tier else provider
+
+
+def reason_text(decision: Decision, words: Words) -> str:
+    """Why this choice, in words, with the rival by name."""
+    choice, reason = decision.choice, decision.reason
+    if choice is None:
+        return why_nothing(decision, words)
+    rival = _rival(decision)
+    names = {}
+    if rival is not None:
+        names["other"] = words.short_gpu(rival.offer.gpu, choice.offer.gpu)
+        names["own"] = words.short_gpu(choice.offer.gpu, rival.offer.gpu)
+    return words.coded_reason(reason, **names)
+
+
+def why_nothing(decision: Decision, words: Words) -> str:
+    """Why there is no choice, with the reasons counted."""
+    reasons: dict[str, int] = {}
+    for option in decision.options:
+        if option.infeasible is not None and option.infeasible.code != "outside-limits":
+            text = words.reason(option.infeasible)
+            reasons[text] = reasons.get(text, 0) + 1
+    if not reasons:
+        return words.reason(Reason("no-offers"))
+    most = sorted(reasons.items(), key=lambda item: -item[1])[:4]
+    listed = "; ".join(words.count(count, "{n} offer: {text}", "{n} offers: {text}", text=text) for text, count in most)
+    return words.coded_reason(Reason("nothing-feasible"), listed=listed)
+
+
+def _rival(decision: Decision) -> Option | None:
+    """The option that the words hold against the choice."""
+    if decision.choice is None:
+        return None
+    return main_rival(decision.choice, [option for option in decision.options if option.infeasible is None])
+
+
+def _name(option: Option, other: Option, words: Words) -> str:
+    """What tells an option from another: its GPU, else its provider, else its market."""
+    if option.offer.gpu != other.offer.gpu:
+        return words("the {gpu}", gpu=words.short_gpu(option.offer.gpu, other.offer.gpu))
+    if _place(option, words) != _place(other, words):
+        return _place(option, words)
+    return words("the {market:code} line", market=option.offer.market)
+
+
+def _main_pair(decision: Decision) -> BreakEven | None:
+    choice, rival = decision.choice, _rival(decision)
+    if choice is None or rival is None:
+        return None
+    wanted = {id(choice.offer), id(rival.offer)}
+    gpus = {choice.offer.gpu, rival.offer.gpu}
+    exact = [pair for pair in decision.break_even if {id(pair.dear.offer), id(pair.cheap.offer)} == wanted]
+    near = [pair for pair in decision.break_even if {pair.dear.offer.gpu, pair.cheap.offer.gpu} == gpus]
+    return next(iter(exact or near), None)
+
+
+def _table(decision: Decision, words: Words, style: Style, *, all_lines: bool) -> list[str]:
+    feasible = [option for option in decision.options if option.infeasible is None]
+    if not feasible:
+        return []
+    head = [
+        words("offer"),
+        words("GPUs"),
+        words("$/GPU-h"),
+        words("hours"),
+        words("$/accepted {result:code}", result=decision.job.usd_per),
+        words("basis"),
+    ]
+    rows = [_row(option, words, style) for option in feasible]
+    shown = rows if all_lines else rows[:_MOST_ROWS]
+    widths = [max(len(head[index]), *(len(row[index]) for row in shown)) for index in range(1, 6)]
+    room = WIDTH - 2 - sum(widths) - 2 * len(widths)
+    first = max(20, min(room, max(len(head[0]), *(len(row[0]) for row in shown))))
+    lines = ["  " + _line(head, first, widths)]
+    for option, row in zip(feasible, shown, strict=False):
+        is_choice = option is decision.choice
+        pieces = wrap(row[0], first, break_on_hyphens=False) or [""]
+        line = ("> " if is_choice else "  ") + _line([pieces[0], *row[1:]], first, widths)
+        lines.append(style.chosen(line) if is_choice else line)
+        lines.extend(f"    {piece}" for piece in pieces[1:])
+    if len(rows) > len(shown):
+        lines.append("  " + words("... and {n} more (--all)", n=len(rows) - len(shown)))
+    return lines
+
+
+def _line(cells: Sequence[str], first: int, widths: Sequence[int]) -> str:
+    right = "  ".join(cell.rjust(width) for cell, width in zip(cells[1:], widths, strict=True))
+    return f"{cells[0].ljust(first)}  {right}".rstrip()
+
+
+def _with_range(shown: str, interval: Interval, words: Words, style: Style) -> str:
+    """A cost with its 80 % interval, where it has one."""
+    low, high = formats.cents(interval.low, words.locale), formats.cents(interval.high, words.locale)
+    dash = "\N{EN DASH}" if style.has_unicode else "-"
+    return shown if low == high else f"{shown} ({low}{dash}{high})"
+
+
+def _row(option: Option, words: Words, style: Style) -> list[str]:
+    offer, mean, usd = option.offer, option.mean, option.usd
+    if mean is None or usd is None or option.hours_to_result is None:
+        return [words.offer(offer), "", "", "", "", ""]
+    count = str(option.gpus_billed)
+    if option.gpus_billed != option.gpus:
+        count = words("{used} of {billed}", used=option.gpus, billed=option.gpus_billed)
+    cost = _with_range(formats.cents(mean.usd, words.locale), usd, words, style)
+    return [
+        words.offer(offer),
+        count,
+        formats.rate(offer.usd_per_gpu_h or 0.0, words.locale),
+        formats.hours(option.hours_to_result.median, words.locale),
+        cost,
+        words("{basis:code}", basis="stated"),
+    ]
+
+
+def _flips(decision: Decision, words: Words) -> list[str]:
+    choice, rival = decision.choice, _rival(decision)
+    if choice is None:
+        return []
+    shown = [choice, rival] if rival is not None else [choice]
+    parts = [
+        _flip_text(flip, choice, rival, words)
+        for flip in decision.flips
+        if flip.of in shown and (flip.against is None or flip.against in shown)
+    ]
+    if not parts:
+        return []
+    return _wrapped(words("It flips if {parts}.", parts=formats.listed(parts, words("or"))))
+
+
+def _flip_text(flip: Flip, choice: Option, rival: Option | None, words: Words) -> str:
+    if flip.what == "deadline_h" or rival is None:
+        return words("the deadline is at least {to:hours} h", to=flip.to)
+    name = _name(flip.of, rival if flip.of is choice else choice, words)
+    values = {"name": name, "to": flip.to}
+    is_up = flip.to > flip.start
+    templates = {
+        ("usd_per_gpu_h", False): "{name} costs at most {to:usd}/h",
+        ("usd_per_gpu_h", True): "{name} costs at least {to:usd}/h",
+        ("speedup", True): "{name} runs at least {to:ratio} times faster",
+        ("speedup", False): "{name} runs at most {to:ratio} times faster",
+        ("success_rate", False): "{name} succeeds in at most {pct:pct} of attempts",
+        ("success_rate", True): "{name} succeeds in at least {pct:pct} of attempts",
+        ("hours", False): "{name} takes at most {to:hours} h",
+        ("hours", True): "{name} takes at least {to:hours} h",
+    }
+    return words(templates[flip.what, is_up], **values, pct=100 * flip.to)
+
+
+def _hour_saved(decision: Decision, words: Words) -> list[str]:
+    price = decision.reason.values.get("usd_per_hour_saved")
+    choice, rival = decision.choice, _rival(decision)
+    if price is None or choice is None or rival is None or price <= 0:
+        return []
+    return _wrapped(
+        words("Each hour saved with {name} costs {price:usd}.", name=_name(rival, choice, words), price=price)
+    )
+
+
+def _left_out(decision: Decision, words: Words) -> list[str]:
+    """What does not compete, and why, so that nothing vanishes unsaid."""
+    groups: dict[str, list[Option]] = {}
+    for option in decision.options:
+        if option.infeasible is not None and option.infeasible.code not in {
+            "unknown-price",
+            "no-exchange-rate",
+            "outside-limits",
+        }:
+            groups.setdefault(option.infeasible.code, []).append(option)
+    lines: list[str] = []
+    if decision.choice is not None:
+        untimed = groups.pop("no-time", [])
+        for options in groups.values():
+            for option in options[:4]:
+                if option.infeasible is not None:
+                    text = words(
+                        "Out: {offer}, {why}.",
+                        offer=words.offer(option.offer),
+                        why=words.reason(option.infeasible),
+                    )
+                    lines.extend(_wrapped(text))
+            if len(options) > 4:
+                lines.extend(_wrapped(words("... and {n} more like it.", n=len(options) - 4)))
+        gpus = list(dict.fromkeys(words.gpu(option.offer.gpu) for option in untimed))
+        if gpus:
+            more = words(" and {n} more", n=len(gpus) - 4) if len(gpus) > 4 else ""
+            lines.extend(
+                _wrapped(
+                    words(
+                        "No time is known for {gpus}; say it under known in the job file.",
+                        gpus=", ".join(gpus[:4]) + more,
+                    )
+                )
+            )
+    if decision.left_out:
+        lines.extend(
+            _wrapped(
+                words.count(
+                    decision.left_out,
+                    "{n} line of the book is outside the job's limits.",
+                    "{n} lines of the book are outside the job's limits.",
+                )
+            )
+        )
+    return lines
+
+
+def gpu_list_text(gpus: Iterable[Gpu], words: Words) -> str:
+    """The catalog as a table: memory, bandwidth, dense BF16 and FP8, power; units in the header."""
+    columns = (
+        ("memory_gb", 1, words("GB")),
+        ("memory_bandwidth_bytes_per_s", 1e9, words("GB/s")),
+        ("bf16_dense_flop_per_s", 1e12, "BF16"),
+        ("fp8_dense_flop_per_s", 1e12, "FP8"),
+        ("tdp_w", 1, "W"),
+    )
+    rows = []
+    for gpu in gpus:
+        values = [(gpu.values.get(name), factor) for name, factor, _ in columns]
+        rows.append(
+            [
+                gpu.id,
+                *(
+                    "?" if value is None else formats.number(value / factor, 0, words.locale)
+                    for value, factor in values
+                ),
+            ]
+        )
+    head = ["GPU", *(title for _, _, title in columns)]
+    widths = [max(len(row[index]) for row in [head, *rows]) for index in range(1, 6)]
+    first = max(len(row[0]) for row in [head, *rows])
+    lines = [_line(row, first, widths) for row in [head, *rows]]
+    note = words(
+        "BF16 and FP8 in TFLOP/s, dense, per rented GPU; '?' is unknown. "
+        "Exact figures and sources: breakeven gpus show ID."
+    )
+    return "\n".join([*lines, "", *_wrapped(note, "", "")]) + "\n"
+
+
+_FIGURE_NAMES = {
+    "memory_gb": "memory",
+    "memory_bandwidth_bytes_per_s": "memory bandwidth",
+    "fp64_flop_per_s": "FP64",
+    "fp64_tensor_flop_per_s": "FP64 tensor",
+    "fp32_flop_per_s": "FP32",
+    "tf32_dense_flop_per_s": "TF32, dense",
+    "bf16_dense_flop_per_s": "BF16, dense",
+    "fp16_dense_flop_per_s": "FP16, dense",
+    "fp8_dense_flop_per_s": "FP8, dense",
+    "int8_dense_op_per_s": "INT8, dense",
+    "fp4_dense_flop_per_s": "FP4, dense",
+    "nvlink_bytes_per_s": "NVLink, both ways",
+    "pcie_generation": "PCIe generation",
+    "tdp_w": "power",
+    "mig_max_instances": "most MIG instances",
+    "year": "year",
+}
+
+
+def gpu_text(gpu: Gpu, words: Words, style: Style) -> str:
+    """One GPU with every figure, what is unknown said as unknown, and its sources."""
+    lines = [style.strong(f"{words.gpu(gpu.id)}"), f"  {gpu.id}"]
+    about = [part for part in (gpu.vendor, gpu.architecture, gpu.form_factor, gpu.memory_type) if part]
+    lines.extend((f"  {', '.join(about)}", ""))
+    names = {name: words(title) for name, title in _FIGURE_NAMES.items()}
+    width = max(len(title) for title in names.values())
+    for name, figure in gpu.figures.items():
+        shown = words("unknown") if figure is None else formats.scaled(figure.value, figure.unit, words.locale)
+        lines.append(f"  {names[name].ljust(width)}  {shown}")
+    confidence = {"high": words("high"), "medium": words("medium"), "low": words("low")}[gpu.confidence]
+    lines.extend(("", f"  {words('Confidence: {confidence}. Sources of every figure above:', confidence=confidence)}"))
+    for source in gpu.sources:
+        lines.extend(_wrapped(source, "  - ", "    "))
+    if gpu.notes:
+        lines.extend(_wrapped(words("Note: {notes}", notes=gpu.notes)))
+    return formats.unbroken("\n".join(lines) + "\n", words.locale)

@@ -1,0 +1,250 @@
+"""The command line as its users and their scripts see it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from breakeven.actions.examples import example_path
+from breakeven.cli.main import COMMANDS, main
+from tests.jobs.test_read import MALFORMED
+from tests.offers.test_book import MALFORMED as MALFORMED_BOOKS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Golden = "Callable[[str, str], None]"
+JOB = str(example_path("qlora-8b-10k-pairs.yaml"))
+DAY = ("--as-of", "2026-10-19")
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    """Exit status, standard output and standard error of a command line."""
+    status = main(list(words))
+    out, err = capsys.readouterr()
+    return status, out, err
+
+
+COMMAND_LINES: dict[str, tuple[str, ...]] = {
+    "decide": ("decide", JOB, *DAY),
+    "decide-fr": ("decide", JOB, *DAY, "--locale", "fr"),
+    "decide-fp8": ("decide", str(example_path("full-8b-fp8.yaml")), *DAY),
+    "decide-deadline": ("decide", str(example_path("deadline-full-8b.yaml")), *DAY),
+    "decide-interruptible": ("decide", str(example_path("interruptible-lora-70b.yaml")), *DAY),
+    "decide-all": ("decide", str(example_path("pair-lambda-single.yaml")), *DAY, "--all"),
+    "decide-json": ("decide", JOB, str(example_path("pair-runpod-community-sxm.yaml")), *DAY, "--json"),
+    "gpus-list": ("gpus", "list", "h100"),
+    "gpus-show": ("gpus", "show", "nvidia-h100-sxm-80gb"),
+    "gpus-show-json": ("gpus", "show", "nvidia-l40s-pcie-48gb", "--json"),
+    "examples": ("examples",),
+    "examples-fr": ("examples", "--locale", "fr"),
+}
+
+
+@pytest.mark.parametrize("name", COMMAND_LINES)
+def test_golden_output_of_every_command(
+    name: str, capsys: pytest.CaptureFixture[str], golden: Callable[[str, str], None]
+) -> None:
+    status, out, err = run(capsys, *COMMAND_LINES[name])
+    assert (status, err) == (0, "")
+    golden(f"{name}.txt", out)
+
+
+def test_every_command_has_a_golden_file() -> None:
+    assert {words[0] for words in COMMAND_LINES.values()} == set(COMMANDS)
+
+
+def test_json_is_the_interface_exactly(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "decide", JOB, *DAY, "--json")
+    document: dict[str, Any] = json.loads(out)
+    assert list(document) == ["format", "as_of", "decisions", "month"]
+    [decision] = document["decisions"]
+    assert set(decision) == {
+        "job", "usd_per", "choice", "reason", "options", "break_even", "flips", "next", "caveats", "deadline", "front", "advice", "sensitivity",
+    }  # fmt: skip
+    a100, h100 = decision["options"]
+    assert set(a100) == {
+        "offer", "provider", "tier", "gpu", "gpus", "gpus_billed", "market", "usd_per_gpu_h", "price_seen_at", "basis", "hours",
+        "hours_to_result", "usd", "breakdown_usd", "memory_gb", "fits", "p_cheapest", "expected_regret_usd", "saving_pct", "interruptions",
+        "infeasible",
+    }  # fmt: skip
+    assert (a100["usd"]["mean"], h100["usd"]["mean"]) == (pytest.approx(0.702), pytest.approx(1.4))
+    assert h100["saving_pct"] == pytest.approx(49.857, abs=1e-3)
+    assert sum(a100["breakdown_usd"].values()) == pytest.approx(a100["usd"]["mean"])
+    assert (a100["basis"], a100["price_seen_at"], a100["hours"]["median"]) == ("stated", "2026-10-19", 1.5)
+    [pair] = decision["break_even"]
+    assert pair["offers"] == [h100["offer"], a100["offer"]]
+    assert set(pair) == {
+        "gpu",
+        "over",
+        "offers",
+        "market",
+        "price_ratio",
+        "speedup",
+        "needed_speedup",
+        "wins",
+        "p_wins",
+    }
+    assert {"what": "usd_per_gpu_h", "of": h100["offer"], "from": 1.68, "to": pytest.approx(0.8424)} in decision[
+        "flips"
+    ]
+    assert decision["reason"]["code"]
+    assert decision["reason"]["text"]
+    assert all(decision[name] is None for name in ("next", "deadline", "front", "advice", "sensitivity"))
+
+
+def test_json_is_complete_when_one_of_several_jobs_has_no_answer(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    lonely = tmp_path / "lonely.yaml"
+    lonely.write_text("job: lonely\n", encoding="utf-8")
+    status, out, _ = run(capsys, "decide", JOB, str(lonely), *DAY, "--json")
+    assert status == 3
+    first, second = json.loads(out)["decisions"]
+    assert first["choice"]
+    assert second["choice"] is None
+    assert second["reason"]["text"]
+    status, out, _ = run(capsys, "decide", str(lonely), *DAY)
+    assert status == 3
+    assert "Nothing to rent for this job." in out
+
+
+@pytest.mark.parametrize("case", MALFORMED)
+def test_malformed_jobs_end_in_a_clear_message(case: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "job.yaml"
+    path.write_text(MALFORMED[case][0], encoding="utf-8")
+    for locale in ("en", "fr"):
+        status, out, err = run(capsys, "decide", str(path), "--json", "--locale", locale)
+        assert (status, out) == (2, "")
+        assert err.startswith(f"breakeven: {path}")
+        assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("case", MALFORMED_BOOKS)
+def test_malformed_books_end_in_a_clear_message(case: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "book.csv"
+    path.write_text(MALFORMED_BOOKS[case][0], encoding="utf-8")
+    status, out, err = run(capsys, "decide", JOB, "--offers", str(path))
+    assert (status, out) == (2, "")
+    assert err.startswith(f"breakeven: {path}")
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\x00\x01\x02", b"\x89PNG\r\n\x1a\n", "job: é".encode("latin-1"), "job: x".encode("utf-16"), b"x" * (2**20 + 1), b"PK\x03\x04\x00"],
+    ids=["empty", "binary", "png", "latin-1", "utf-16", "huge", "zip"],
+)  # fmt: skip
+def test_files_that_are_no_text(content: bytes, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "job.yaml"
+    path.write_bytes(content)
+    for words in (("decide", str(path)), ("decide", JOB, "--offers", str(path))):
+        status, out, err = run(capsys, *words)
+        assert (status, out) == (2, "")
+        assert str(path) in err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (), ("decid",), ("decide",), ("decide", "/nowhere/job.yaml"), ("decide", "/tmp"), ("decide", JOB, "--as-of", "yesterday"),
+        ("decide", JOB, "--amounts", "de"), ("decide", JOB, "--locale", "de"), ("decide", JOB, "--nonsense"), ("decide", JOB, "--offers", "/nowhere"),
+        ("decide", JOB, "--jso"), ("gpus",), ("gpus", "show"), ("gpus", "show", "H100"), ("gpus", "list", "nosuchgpu"), ("examples", "extra"),
+    ],
+)  # fmt: skip
+def test_a_wrong_command_line_is_exit_2(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, *words)
+    assert (status, out) == (2, "")
+    assert err.startswith("breakeven: ")
+    assert "\n  " in err
+
+
+def test_amounts_are_never_taken_from_the_environment(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    book = tmp_path / "book.csv"
+    book.write_text(
+        'gpu,provider,price,unit,period\nnvidia-a100-sxm-80gb,lowcostgpu,"$1,680/h",gpu,h\n', encoding="utf-8"
+    )
+    monkeypatch.setenv("LANG", "fr_FR.UTF-8")
+    status, _, err = run(capsys, "decide", JOB, "--offers", str(book))
+    assert status == 2
+    assert "peut valoir 1.680 ou 1680" in err
+    assert "--amounts fr" in err
+    for amounts, rate in (("fr", 1.68), ("en", 1680)):
+        _, out, _ = run(capsys, "decide", JOB, "--offers", str(book), "--amounts", amounts, "--json")
+        assert json.loads(out)["decisions"][0]["options"][0]["usd_per_gpu_h"] == rate
+
+
+def test_help_of_every_command_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in ((), *((name,) for name in COMMANDS), ("gpus", "list"), ("gpus", "show")):
+        for locale in ("en", "fr"):
+            with pytest.raises(SystemExit) as caught:
+                main([*words, "--help", *(("--locale", locale) if words else ())])
+            assert caught.value.code == 0
+            out = capsys.readouterr().out
+            assert all(len(line) <= 100 for line in out.splitlines())
+            if words != ("gpus",):
+                assert ("Exemple" if locale == "fr" and words else "Example") in out
+
+
+def breakeven(*words: str, **more: Any) -> subprocess.CompletedProcess[str]:
+    """A real process."""
+    environment = {**os.environ, "PYTHONIOENCODING": "utf-8", **more.pop("env", {})}
+    return subprocess.run(
+        [sys.executable, "-m", "breakeven", *words],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+        **more,
+    )
+
+
+def test_real_processes() -> None:
+    assert breakeven("--version").stdout.startswith("breakeven ")
+    ascii_only = breakeven("decide", JOB, *DAY, env={"PYTHONIOENCODING": "ascii"})
+    assert ascii_only.returncode == 0
+    assert ascii_only.stdout.isascii()
+    assert "|-" in ascii_only.stdout
+    french = breakeven("decide", JOB, *DAY, env={"PYTHONIOENCODING": "ascii", "LANG": "fr_FR"})
+    assert french.returncode == 0
+
+
+def test_a_reader_that_leaves_gives_no_traceback() -> None:
+    command = f"{sys.executable} -m breakeven gpus list --json | head -n 1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.stdout == "{\n"
+    assert done.stderr == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_full_disk_is_said() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "breakeven", "gpus", "list"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert "could not be written" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_examples_are_written_where_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "examples", "-o", str(tmp_path / "demo"))
+    assert status == 0
+    assert f"Written to {tmp_path / 'demo'}." in out
+    status, out, _ = run(
+        capsys, "decide", *(str(path) for path in sorted((tmp_path / "demo").glob("*.yaml"))), *DAY, "--json"
+    )
+    assert status == 0
+    assert len(json.loads(out)["decisions"]) == 11
+    status, out, _ = run(capsys, "examples", "--json")
+    assert len(json.loads(out)["examples"]) == 12
