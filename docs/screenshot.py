@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -28,7 +29,10 @@ def main() -> None:
     for line in lines:
         is_strong = line == lines[0] or line.startswith(("  Rent", "> "))
         console.print(Text(line, style="bold green" if line.startswith("> ") else "bold" if is_strong else ""))
-    TARGET.write_text(console.export_svg(title="breakeven"), encoding="utf-8")
+    picture = console.export_svg(title="breakeven")
+    picture = re.sub(r"@font-face \{.*?\}\n", "", picture, flags=re.DOTALL)  # nothing is fetched to show it
+    picture = picture.replace("Fira Code, monospace", 'ui-monospace, "DejaVu Sans Mono", monospace')
+    TARGET.write_text(picture, encoding="utf-8")
 
 
 if __name__ == "__main__":
