@@ -78,6 +78,8 @@ def _values(tree: ast.Module) -> set[str]:
         value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
         if isinstance(value, ast.Dict):
             found |= _strings(value.values)
+        elif isinstance(value, ast.Constant):
+            found |= _strings([value])
     return found
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src" / "breakeven"
 PURE = ("units.py", "stats", "gpus", "llms", "jobs", "offers/offer.py", "offers/amounts.py", "costs", "decisions")
-READS_PACKAGED_DATA = ("gpus/catalog.py", "llms/names.py")
+READS_PACKAGED_DATA = ("gpus/catalog.py", "gpus/names.py", "llms/names.py")
 FORBIDDEN_NAMES = {"utils", "common", "core", "helpers", "base", "schemas", "config", "models"}
 
 

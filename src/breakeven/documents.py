@@ -73,6 +73,7 @@ def read_bytes(path: str | Path, *, max_bytes: int) -> bytes:
     """
     file = str(path)
     try:
+        _refuse_endless(path)
         with Path(path).open("rb") as stream:
             content = stream.read(max_bytes + 1)
     except (OSError, ValueError) as error:
@@ -80,6 +81,12 @@ def read_bytes(path: str | Path, *, max_bytes: int) -> bytes:
     if len(content) > max_bytes:
         raise InputError("file-too-large", file=file, max_bytes=max_bytes)
     return content
+
+
+def _refuse_endless(path: str | Path) -> None:
+    """A named pipe that nobody writes to would be waited for without end; one the shell made is another's promise."""
+    if Path(path).is_fifo() and not str(path).startswith(("/dev/", "/proc/")):
+        raise InputError("file-unreadable", file=str(path))
 
 
 def _file_error(error: OSError | ValueError, file: str) -> BreakevenError:
@@ -224,6 +231,7 @@ def read_lines(path: str | Path) -> Iterator[str]:
     file = str(path)
     number = 0
     try:
+        _refuse_endless(path)
         with Path(path).open("rb") as stream:
             while content := stream.readline(MAX_LINE_BYTES + 1):
                 number += 1

@@ -104,7 +104,7 @@ def test_a_model_configuration_is_looked_for_beside_the_job(tmp_path: Path) -> N
     job = tmp_path / "job.yaml"
     job.write_text("job: x\nmodel: config.json\n", encoding="utf-8")
     for content, code in (
-        (None, "file-missing"),
+        (None, "bad-model-config"),
         ("not json", "bad-model-config"),
         ("[]", "bad-model-config"),
         ('{"a": 1}', "bad-model-config"),
@@ -147,3 +147,15 @@ print(decide(example_path("dpo-8b.yaml"), as_of="2026-10-19").choice.offer.id)
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError):
         _ = breakeven.decidde
+
+
+@pytest.mark.parametrize("day", ["9999-12-31", "0001-01-01", date(9999, 12, 31)])
+def test_absurd_days_are_refused(day: date | str) -> None:
+    with pytest.raises(InputError):
+        decide(example("qlora-8b-10k-pairs"), as_of=day)
+
+
+def test_offers_and_books_may_be_mixed() -> None:
+    book = example_path("book.csv")
+    one = load_offers([book])[0]
+    assert len(decide(example("qlora-8b-10k-pairs"), offers=[one, str(book)], as_of="2026-10-19").options) == 2

@@ -42,6 +42,17 @@ COMMAND_LINES: dict[str, tuple[str, ...]] = {
     "gpus-list": ("gpus", "list", "h100"),
     "gpus-show": ("gpus", "show", "nvidia-h100-sxm-80gb"),
     "gpus-show-json": ("gpus", "show", "nvidia-l40s-pcie-48gb", "--json"),
+    "gpus-identify": (
+        "gpus",
+        "identify",
+        "NVIDIA A100-SXM4-80GB",
+        "A100",
+        "p4d.24xlarge",
+        "Standard_NV6ads_A10_v5",
+        "H101",
+        "RTX 4090 Laptop",
+    ),
+    "gpus-identify-json": ("gpus", "identify", "8x H100 SXM5", "A100", "nope", "--json"),
     "examples": ("examples",),
     "examples-fr": ("examples", "--locale", "fr"),
 }
@@ -181,7 +192,7 @@ def test_amounts_are_never_taken_from_the_environment(
 
 
 def test_help_of_every_command_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
-    for words in ((), *((name,) for name in COMMANDS), ("gpus", "list"), ("gpus", "show")):
+    for words in ((), *((name,) for name in COMMANDS), ("gpus", "list"), ("gpus", "show"), ("gpus", "identify")):
         for locale in ("en", "fr"):
             with pytest.raises(SystemExit) as caught:
                 main([*words, "--help", *(("--locale", locale) if words else ())])
@@ -248,3 +259,33 @@ def test_examples_are_written_where_asked(tmp_path: Path, capsys: pytest.Capture
     assert len(json.loads(out)["decisions"]) == 11
     status, out, _ = run(capsys, "examples", "--json")
     assert len(json.loads(out)["examples"]) == 12
+
+
+def test_identify_reads_names_from_standard_input() -> None:
+    done = breakeven("gpus", "identify", "--json", input="A30\n\nRTX 4090\n")
+    assert [one["gpu"] for one in json.loads(done.stdout)] == [
+        "nvidia-a30-pcie-24gb",
+        None,
+        "nvidia-rtx-4090-pcie-24gb",
+    ]
+    assert breakeven("gpus", "identify", "x", "--source", "nobody").returncode == 2
+
+
+def test_a_pipe_that_nobody_writes_to_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert breakeven("decide", str(tmp_path / "pipe"), timeout=20).returncode == 2
+    assert breakeven("decide", JOB, "--offers", str(tmp_path / "pipe"), timeout=20).returncode == 2
+
+
+def test_escapes_in_keys_columns_and_file_names_are_not_obeyed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a\x1b[31m.yaml").write_text('job: x\n"\\e[31mred": 1\n', encoding="utf-8")
+    (tmp_path / "book.csv").write_text("gpu,\x1b[31mred\n", encoding="utf-8")
+    for words in (
+        ("decide", str(tmp_path / "a\x1b[31m.yaml")),
+        ("decide", JOB, "--offers", str(tmp_path / "book.csv")),
+    ):
+        status, _, err = run(capsys, *words)
+        assert status == 2
+        assert "\x1b" not in err

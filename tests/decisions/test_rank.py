@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+from math import exp
 from typing import Any
 
 import pytest
@@ -8,8 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from breakeven.costs.accepted import accepted_cost
-from breakeven.decisions.rank import compare_options
-from tests.decisions.market import A100, H100, H100_PCIE, codes, decide, offer
+from breakeven.decisions.rank import compare_options, rank
+from breakeven.gpus import catalog
+from breakeven.jobs.read import read_job
+from breakeven.stats.lognormal import LogNormal
+from tests.decisions.market import A100, AS_OF, H100, H100_PCIE, codes, decide, offer
 
 GUIDE = [offer(A100, 0.468), offer(H100, 1.68)]
 
@@ -252,7 +256,8 @@ def test_conflicts_and_soft_prices_are_said() -> None:
 
 
 def test_an_empty_market_gives_no_choice() -> None:
-    assert decide([]).reason.code == "no-offers"
+    assert decide([]).reason.code == "no-prices"
+    assert decide(GUIDE, "limits: {providers: [q]}").reason.code == "no-offers"
     nothing = decide([offer(H100_PCIE, 1.0)])
     assert nothing.choice is None
     assert nothing.reason.values["why"] == {"no-time": 1}
@@ -267,3 +272,72 @@ def test_the_only_option_and_the_cheapest_line_are_named() -> None:
     assert decide([GUIDE[0]]).reason.code == "only-option"
     assert decide([GUIDE[0], offer(A100, 0.9, "q")]).reason.code == "cheapest-line"
     assert decide([offer(A100, 0.5), offer(H100, 0.4)], speedup="1").reason.code == "cheaper-and-not-slower"
+
+
+def test_a_fresh_line_stands_beside_an_older_cheaper_one_and_wins() -> None:
+    book = [offer(A100, 0.40, region="us", seen="2026-01-01"), offer(A100, 0.45, region="eu")]
+    decision = decide(book)
+    assert [option.offer.region for option in decision.options] == ["us", "eu"]
+    assert decision.choice is not None
+    assert decision.choice.offer.region == "eu"
+    assert "old-price-passed-over" in codes(decision)
+    assert all(flip.of.offer.region == "eu" for flip in decision.flips)
+
+
+def test_the_choice_the_break_even_and_the_flip_agree_when_the_speedup_is_uncertain() -> None:
+    decision = decide(GUIDE, speedup="[1.5, 9]")
+    assert decision.choice is not None
+    assert decision.choice.offer.gpu == A100
+    assert decision.reason.code == "speedup-uncertain"
+    [pair] = decision.break_even
+    assert not pair.wins
+    [flip] = [flip for flip in decision.flips if flip.what == "speedup"]
+    sd = LogNormal.from_range(1.5, 9, "x").log_sd
+    assert flip.to == pytest.approx(3.58974359 * exp(sd * sd / 2))
+    assert flip.to > flip.start
+
+
+def test_without_checkpoints_there_is_still_a_break_even() -> None:
+    job = "interruptions: {per_machine_hour: 0.01, checkpoint_every: none}"
+    book = [offer(A100, 1.0, market="interruptible"), offer(H100, 3.0, market="interruptible")]
+    [pair] = decide(book, job, hours="500", speedup="5").break_even
+    assert pair.needed_speedup is not None
+    assert pair.wins
+
+
+def test_an_unknown_added_cost_does_not_beat_a_known_one() -> None:
+    known = offer(A100, 1.00, "known", storage_usd_per_gb_month=0.1)
+    unknown = offer(A100, 1.01, "unknown")
+    decision = decide([known, unknown], "overheads: {storage_gb: 1000, storage_hours: 730}")
+    assert decision.choice is not None
+    assert decision.choice.offer.provider == "known"
+    assert decision.options[-1].infeasible is not None
+    assert decision.options[-1].infeasible.code == "unknown-storage-price"
+
+
+def test_flips_know_the_deadline() -> None:
+    decision = decide([offer(A100, 1.0), offer(H100, 3.0)], "limits: {deadline_h: 11}", hours="10", speedup="2")
+    found = {(flip.what, flip.of.offer.gpu): flip.to for flip in decision.flips}
+    assert found["hours", A100] == pytest.approx(11)
+    assert found["success_rate", A100] == pytest.approx(10 / 11)
+
+
+def test_an_hours_flip_names_a_gpu_of_the_book() -> None:
+    job = f"known:\n  nvidia-a100-pcie-80gb: {{hours: 10}}\n  {A100}: {{hours: 9}}\n  {H100}: {{speedup: 2, over: nvidia-a100-pcie-80gb}}"
+    decision = rank(read_job(f"job: x\n{job}"), GUIDE, gpus=catalog.catalog(), as_of=AS_OF)
+    for flip in decision.flips:
+        if flip.what == "hours" and flip.of.offer.gpu == H100:
+            assert flip.start == pytest.approx(5)
+
+
+def test_means_over_billing_steps_are_exact() -> None:
+    hourly = offer(A100, 1.0, billing_increment_s=3600.0)
+    narrow = decide([hourly], hours="[0.99, 1.0]").options[0]
+    # within an 80 % range of 0.99 to 1.0 h, a tenth of the runs takes a second hour
+    assert narrow.usd_mean == pytest.approx(1.1, abs=1e-9)
+
+
+def test_a_conflict_elsewhere_in_the_book_is_not_this_jobs_caveat() -> None:
+    other = offer("nvidia-l4-pcie-24gb", 0.5)
+    decision = decide(GUIDE, f"limits: {{gpus: [{A100}]}}", conflicts=[(other, other)])
+    assert "conflicting-prices" not in codes(decision)

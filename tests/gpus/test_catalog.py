@@ -69,7 +69,7 @@ def test_the_catalog_is_what_the_specifications_compile_to(shared: Path) -> None
     finally:
         sys.path.pop(0)
     table = shared / "data" / "gpus" / "specs.csv"
-    assert compile_catalog(table) == TARGET.read_text(encoding="utf-8")
+    assert compile_catalog(table, shared / "data" / "gpus" / "names.csv") == TARGET.read_text(encoding="utf-8")
     with table.open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert len(rows) == 138

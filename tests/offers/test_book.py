@@ -92,6 +92,8 @@ MALFORMED = {
     "ambiguous GPU": (f"{HEAD}\nH100,x,$1,gpu,h\n", "ambiguous-gpu", "gpu"),
     "unknown GPU": (f"{HEAD}\nfoo,x,$1,gpu,h\n", "unknown-gpu", "gpu"),
     "blank GPU": (f"{HEAD}\n,x,$1,gpu,h\n", "missing-cell", "gpu"),
+    "a provider of spaces": (f"{HEAD}\n{A100}, ,$1,gpu,h\n", "missing-cell", "provider"),
+    "old Macintosh line ends": ("gpu,provider\r1,2\r", "bare-carriage-returns", None),
     "blank provider": (f"{HEAD}\n{A100},,$1,gpu,h\n", "missing-cell", "provider"),
     "ambiguous amount": (f'{HEAD}\n{A100},x,"$1,680/h",gpu,h\n', "ambiguous-amount", "price"),
     "no currency": (f"{HEAD}\n{A100},x,1.68,gpu,h\n", "no-currency", "price"),
@@ -213,6 +215,17 @@ def test_the_newest_observation_per_key_competes(tmp_path: Path) -> None:
     assert prices(day(20)) == [3, 4]
     assert prices(day(6)) == [2, 4]
     assert prices(datetime(2026, 9, 1, tzinfo=UTC)) == [9]
+
+
+def test_conflicts_are_seen_through_units(tmp_path: Path) -> None:
+    rows = (
+        f"{HEAD},gpus,tier,seen_at\n{A100},x,$2/h,gpu,h,8,a,2026-10-01\n{A100},x,$2/day,gpu,day,8,a,2026-10-01\n"
+        f"{A100},x,$8,node,h,8,b,2026-10-01\n{A100},x,$1,gpu,h,8,b,2026-10-01\n"
+        f"{A100},x,2 €,gpu,h,8,c,2026-10-01\n{A100},x,2 $,gpu,h,8,c,2026-10-01\n"
+    )
+    kept, conflicts = newest_observations(book(tmp_path, rows), day(20))
+    assert {offer.tier: offer.usd_per_gpu_h for offer in kept} == {"a": 2, "b": 1, "c": 2}
+    assert [dearer.tier for dearer, _ in conflicts] == ["a", "c"]
 
 
 def test_two_prices_of_the_same_moment_are_reported_and_the_dearer_kept(tmp_path: Path) -> None:

@@ -45,6 +45,19 @@ def test_any_report_fits_80_columns(chosen: set[int], speedup: str, job: str, lo
     assert "\x1b" not in text
 
 
+@pytest.mark.parametrize("hours", ["[100000, 900000]", "0.9s", "1e6"])
+def test_extreme_hours_fit_80_columns(hours: str) -> None:
+    decision = decide(MARKET, hours=hours, speedup="[1.5, 9]")
+    text = shown(decision, all_lines=True)
+    assert all(len(line) <= 80 for line in text.splitlines()), text
+    assert " 0.00 " not in text
+
+
+def test_wide_titles_are_aligned() -> None:
+    decision = decide(MARKET[:2], "describe: 微调")
+    assert shown(decision).splitlines()[0] == "微调" + "prices of 2026-10-19".rjust(76)
+
+
 def test_the_winner_and_the_reason_come_first() -> None:
     lines = shown(decide(MARKET[:2])).splitlines()
     assert lines[2] == "  Rent 1 x A100 SXM 80 GB at LowCostGPU: $0.70 per accepted run, 50 % less."

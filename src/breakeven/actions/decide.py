@@ -13,7 +13,7 @@ from breakeven.errors import BreakevenError, InputError
 from breakeven.gpus import catalog
 from breakeven.jobs.job import Job
 from breakeven.jobs.read import MAX_JOB_BYTES, is_config_path, read_job
-from breakeven.offers.book import load_book, load_shipped_book, newest_observations
+from breakeven.offers.book import YEARS, load_book, load_shipped_book, newest_observations
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -39,8 +39,8 @@ def load_job(path: str | Path) -> Job:
 def _check_model_config(path: Path, file: str) -> None:
     try:
         config = json.loads(read_text(path, max_bytes=_MAX_CONFIG_BYTES))
-    except BreakevenError as error:
-        raise error.at(key="model") from None
+    except BreakevenError:
+        raise InputError("bad-model-config", file=file, key="model", text=str(path)) from None
     except (ValueError, RecursionError):
         raise InputError("bad-model-config", file=file, key="model", text=str(path)) from None
     if not isinstance(config, dict) or not {"model_type", "architectures", "hidden_size"} & set(config):
@@ -57,14 +57,15 @@ def load_offers(books: Sequence[str | Path] = (), *, amounts: Convention | None 
 def decide(
     job: Job | str | Path,
     *,
-    offers: str | Path | Iterable[Offer] | None = None,
+    offers: str | Path | Iterable[Offer | str | Path] | None = None,
     as_of: date | str | None = None,
     amounts: Convention | None = None,
     all_lines: bool = False,
 ) -> Decision:
     """The offer to rent for a job, by cost per accepted result, with every other option beside it.
 
-    job : a `Job`, or the path of a job file; offers : the path of a book, or offers (None: the shipped book);
+    job : a `Job`, or the path of a job file; offers : the path of a book, or a list of offers and paths (None: the
+    shipped book);
     as_of : decide as if it were that day (a date or `2026-10-19`; None: today); amounts : number format of text
     amounts in the book;
     all_lines : keep every line of the book.
@@ -78,10 +79,19 @@ def decide(
     >>> decision.choice.offer.id, round(decision.choice.usd_mean, 2)
     ('lowcostgpu/nvidia-a100-sxm-80gb/on-demand', 0.7)
     """
-    if isinstance(offers, str | Path):
-        offers = load_book(offers, amounts=amounts)
-    [decision] = decide_all([job], offers=offers, as_of=as_of, all_lines=all_lines)
+    listed = None if offers is None else _load_listed(offers, amounts)
+    [decision] = decide_all([job], offers=listed, as_of=as_of, all_lines=all_lines)
     return decision
+
+
+def _load_listed(offers: str | Path | Iterable[Offer | str | Path], amounts: Convention | None) -> list[Offer]:
+    """Offers as they are, and the offers of the books among them."""
+    if isinstance(offers, str | Path):
+        return load_book(offers, amounts=amounts)
+    listed: list[Offer] = []
+    for one in offers:
+        listed.extend(load_book(one, amounts=amounts) if isinstance(one, str | Path) else [one])
+    return listed
 
 
 def decide_all(
@@ -114,11 +124,10 @@ def read_day(as_of: date | str | None) -> date:
     """
     if as_of is None:
         return datetime.now(UTC).date()
-    if isinstance(as_of, datetime):
-        return as_of.date()
-    if isinstance(as_of, date):
-        return as_of
     try:
-        return date.fromisoformat(as_of)
+        day = date.fromisoformat(as_of) if isinstance(as_of, str) else as_of
     except ValueError:
         raise InputError("not-a-date", key="--as-of", text=as_of) from None
+    if day.year not in YEARS:
+        raise InputError("not-a-date", key="--as-of", text=str(day))
+    return day.date() if isinstance(day, datetime) else day

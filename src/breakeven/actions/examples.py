@@ -34,6 +34,8 @@ def write_examples(folder: str | Path) -> list[Path]:
 
     Raises: InputError `file-exists`, ExternalError `file-failed`.
     """
+    if not str(folder):
+        raise InputError("file-missing", file="''")
     target = Path(folder)
     contents = {target / path.name: path.read_bytes() for path in [*example_paths(), SCHEMA_FILE]}
     try:

@@ -1,4 +1,4 @@
-"""`breakeven gpus list|show`."""
+"""`breakeven gpus list|show|identify`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
     """The arguments of `gpus`."""
-    verbs = parser.add_subparsers(dest="verb", metavar="list|show", required=True)
+    verbs = parser.add_subparsers(dest="verb", metavar="list|show|identify", required=True)
     told = translated("every product with its main figures", locale)
     listing = verbs.add_parser("list", help=told, description=told, allow_abbrev=False)
     listing.add_argument(
@@ -32,7 +32,20 @@ def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
     )
     showing.epilog = translated("Example: breakeven gpus show nvidia-h100-sxm-80gb", locale)
     showing.set_defaults(run=run_show)
-    for each in (listing, showing):
+    told = translated("which product a name means: exact, ambiguous with candidates, or unmapped", locale)
+    naming = verbs.add_parser("identify", help=told, description=told, allow_abbrev=False)
+    naming.add_argument(
+        "names",
+        metavar="TEXT",
+        nargs="*",
+        help=translated("a name; without any, one per line on standard input", locale),
+    )
+    naming.add_argument(
+        "--source", metavar="S", help=translated("who uses the name, such as runpod-id or skypilot", locale)
+    )
+    naming.epilog = translated('Example: breakeven gpus identify "NVIDIA A100-SXM4-80GB" p4d.24xlarge', locale)
+    naming.set_defaults(run=run_identify)
+    for each in (listing, showing, naming):
         add_output_options(each, locale)
 
 
@@ -68,4 +81,20 @@ def run_show(arguments: Any) -> int:
     else:
         style, words = style_of(arguments), Words(arguments.locale)
         sys.stdout.write("\n".join(gpu_text(gpu, words, style) for gpu in gpus))
+    return 0
+
+
+def run_identify(arguments: Any) -> int:
+    """Say which product each name means."""
+    from breakeven.actions.identify import identify_all  # noqa: PLC0415 - `--help` does without
+    from breakeven.reporting.json_documents import dumps, identities_document  # noqa: PLC0415
+    from breakeven.reporting.terminal import identities_text  # noqa: PLC0415
+    from breakeven.reporting.words import Words  # noqa: PLC0415
+
+    names = arguments.names or [line.rstrip("\r\n") for line in sys.stdin]
+    identities = identify_all(names, source=arguments.source)
+    if arguments.json:
+        sys.stdout.write(dumps(identities_document(identities)))
+    else:
+        sys.stdout.write(identities_text(identities, Words(arguments.locale)))
     return 0

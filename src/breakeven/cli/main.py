@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import codecs
 import os
 import sys
 from importlib import import_module
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "decide": "rank today's offers for a job by cost per accepted result; name the winner, say why, and when it flips",
-    "gpus": "the GPU catalog: list it, show one product with sources",
+    "gpus": "the GPU catalog: list it, show one product with sources, identify names",
     "examples": "list the example jobs and books, or write them to a folder",
 }
 """Every command with its one-line summary; each lives in `cli/<command>.py`."""
@@ -99,11 +100,26 @@ def _locale(words: Sequence[str]) -> Locale:
     return locale_of_environment()
 
 
+def _transliterated(error: UnicodeError) -> tuple[str, int]:
+    """What a poor terminal can show of a text: letters without accents, plain spaces and quotes, else '?'."""
+    from unicodedata import normalize  # noqa: PLC0415 - rare terminals only
+
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    plain = {"\u2019": "'", "\u00ab": '"', "\u00bb": '"', "\u2013": "-"}
+    text = ""
+    for character in error.object[error.start : error.end]:
+        shown = plain.get(character) or normalize("NFKD", character).encode("ascii", "ignore").decode()
+        text += shown or "?"
+    return text, error.end
+
+
 def _prepare_streams(locale: Locale) -> None:
+    codecs.register_error("transliterate", _transliterated)
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
-            reconfigure(errors="replace")
+            reconfigure(errors="transliterate")
     if locale != "en":
         import gettext  # noqa: PLC0415 - argparse words its own messages through it
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf, isfinite
 
 from breakeven.costs.billing import billed_s
 from breakeven.costs.completed_job import failure_factor, storage_usd
@@ -104,7 +105,7 @@ def accepted_cost(terms: Terms, hours: float) -> AcceptedCost:
         network=terms.network_usd,
         idle=usd_per_h * idle_h,
         orchestration=terms.orchestration_usd,
-        delay=terms.delay_usd_per_h * hours_to_result,
+        delay=terms.delay_usd_per_h * hours_to_result if terms.delay_usd_per_h else 0.0,
         hours_to_result=hours_to_result,
         interruptions=plan.interruptions * attempts,
         interval_h=plan.interval_h,
@@ -127,6 +128,8 @@ def _attempt(terms: Terms, hours: float) -> tuple[Plan, float, float]:
         restart_h=how.restart_h,
         interval_h=how.interval_h,
     )
+    if not isfinite(plan.paid_h):
+        return plan, inf, inf
     bills = plan.interruptions + 1
     half_increment_h = 0.5 * terms.increment_s / SECONDS_PER_HOUR if terms.increment_s > 1 else 0.0
     billed_h = bills * max(terms.minimum_s / SECONDS_PER_HOUR, plan.paid_h / bills + half_increment_h)

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from math import ceil
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from breakeven.stats.lognormal import LogNormal
+
+_MOST_STEPS = 20_000
 
 
 def billed_s(run_s: float, *, increment_s: float = 1.0, minimum_s: float = 0.0) -> float:
@@ -21,6 +27,26 @@ def billed_s(run_s: float, *, increment_s: float = 1.0, minimum_s: float = 0.0) 
         return 0.0
     rounded = run_s if increment_s <= 1 else ceil(run_s / increment_s - 1e-9) * increment_s
     return float(max(minimum_s, rounded))
+
+
+def mean_billed_s(run_s: LogNormal, *, increment_s: float = 1.0, minimum_s: float = 0.0) -> float:
+    """Mean billed time of an uncertain run [s]: the sum over steps of the probability to reach them.
+
+    >>> from breakeven.stats.lognormal import LogNormal
+    >>> mean_billed_s(LogNormal.certain(3601), increment_s=3600)
+    7200.0
+    """
+    if not run_s.log_sd:
+        return billed_s(run_s.median, increment_s=increment_s, minimum_s=minimum_s)
+    if increment_s <= 1:
+        return minimum_s + run_s.mean_above(minimum_s)
+    total, step = minimum_s, 0
+    while (reached := run_s.probability_above(step * increment_s)) > 1e-13:
+        total += reached * max(0.0, min(increment_s, (step + 1) * increment_s - minimum_s))
+        step += 1
+        if step > _MOST_STEPS:  # so long a run that half an increment is what rounding adds
+            return max(minimum_s, run_s.mean + 0.5 * increment_s)
+    return total
 
 
 def machines_needed(gpus: int, gpus_per_machine: int | None) -> int:

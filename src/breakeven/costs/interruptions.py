@@ -7,7 +7,7 @@ markets, or where a provider reclaims a whole pool at once.
 
 from __future__ import annotations
 
-from math import exp, expm1, inf, sqrt
+from math import ceil, exp, expm1, inf, sqrt
 from typing import NamedTuple
 
 _SMALLEST_RATE_TIMES_INTERVAL = 1e-6
@@ -98,7 +98,7 @@ def plan_attempt(
 ) -> Plan:
     """The expected course of `work_h` hours of work, with a whole number of equal segments.
 
-    interval_h : hours, "auto" for the best whole number of segments, "none" for no checkpoints.
+    interval_h : hours, "auto" for the best whole number of segments or no checkpoints, "none" for no checkpoints.
 
     >>> plan_attempt(10, rate_per_h=0, write_h=0.1, restart_h=0.1).paid_h
     10.0
@@ -115,16 +115,16 @@ def plan_attempt(
 
     if work_h <= 0:
         return Plan(0.0, 0.0, None)
+    without = expected_paid_h(work_h=work_h, interval_h=work_h, write_h=0.0, restart_h=restart_h, rate_per_h=rate_per_h)
     if interval_h == "none" or (interval_h == "auto" and rate_per_h == 0):
-        total = expected_paid_h(
-            work_h=work_h, interval_h=work_h, write_h=0.0, restart_h=restart_h, rate_per_h=rate_per_h
-        )
-        return Plan(total, rate_per_h * total, None)
+        return Plan(without, rate_per_h * without, None)
     if isinstance(interval_h, str):
         best = max(optimal_interval_h(write_h, rate_per_h), _SMALLEST_RATE_TIMES_INTERVAL / rate_per_h)
         fewest = max(1, int(work_h / best))
         segments = min((fewest, fewest + 1), key=paid)
+        if without <= paid(segments):
+            return Plan(without, rate_per_h * without, None)
     else:
-        segments = max(1, -int(-work_h // interval_h))
+        segments = max(1, ceil(work_h / interval_h - 1e-9))
     total = paid(segments)
     return Plan(total, rate_per_h * total, work_h / segments)

@@ -42,10 +42,13 @@ def caveats(
         *_interruptions(job, feasible),
         *_spread(feasible),
         *_unknown_costs(feasible),
+        *_passed_over(choice, feasible, as_of),
         *_prices(options, feasible, as_of),
     ]
-    if conflicts:
-        found.append(Caveat("conflicting-prices", offers=tuple(kept.id for kept, _ in conflicts)))
+    shown = {option.offer.id for option in options}
+    disputed = tuple(kept.id for kept, _ in conflicts if kept.id in shown)
+    if disputed:
+        found.append(Caveat("conflicting-prices", offers=disputed))
     return tuple(found)
 
 
@@ -127,14 +130,30 @@ def _spread(feasible: Sequence[Option]) -> list[Caveat]:
     return [Caveat("several-machines", offers=spread)] if spread else []
 
 
+def is_old(option: Option, as_of: date) -> bool:
+    """Whether the price is too old to be chosen while there is a fresher one; an unknown age is old."""
+    age = option.offer.age_days(as_of)
+    return age is None or age > DAYS_UNTIL_NOT_CHOSEN
+
+
+def _passed_over(choice: Option | None, feasible: Sequence[Option], as_of: date) -> list[Caveat]:
+    """Cheaper options that were not chosen because their price is old."""
+    if choice is None:
+        return []
+    offers = tuple(
+        option.offer.id
+        for option in feasible
+        if is_old(option, as_of) and (option.usd_mean or 0.0) < (choice.usd_mean or 0.0)
+    )
+    return [Caveat("old-price-passed-over", offers=offers, limit_days=DAYS_UNTIL_NOT_CHOSEN)] if offers else []
+
+
 def _unknown_costs(feasible: Sequence[Option]) -> list[Caveat]:
     found = []
-    for part, code in (("storage", "unknown-storage-price"), ("network", "unknown-egress-price")):
-        offers = tuple(
-            option.offer.id for option in feasible if option.mean is not None and getattr(option.mean, part) is None
-        )
+    for part in ("storage", "egress"):
+        offers = tuple(option.offer.id for option in feasible if part in option.unknown_parts)
         if offers:
-            found.append(Caveat(code, offers=offers))
+            found.append(Caveat(f"unknown-{part}-price", offers=offers))
     return found
 
 

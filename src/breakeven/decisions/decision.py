@@ -50,6 +50,14 @@ class Option:
         return None if self.mean is None else self.mean.usd
 
     @property
+    def unknown_parts(self) -> tuple[str, ...]:
+        """The parts of the cost whose price nobody knows: storage, egress."""
+        if self.mean is None:
+            return ()
+        parts = (("storage", self.mean.storage), ("egress", self.mean.network))
+        return tuple(name for name, usd in parts if usd is None)
+
+    @property
     def usd_per_h(self) -> float | None:
         """Rent of all billed GPUs [USD/h]."""
         rate = self.offer.usd_per_gpu_h
@@ -72,8 +80,8 @@ class BreakEven:
 
     @property
     def wins(self) -> bool:
-        """Whether the dearer GPU is worth its price at the median speedup."""
-        return self.needed_speedup is not None and self.speedup.median > self.needed_speedup
+        """Whether the dearer GPU costs less per accepted result, on average over what is uncertain."""
+        return (self.dear.usd_mean or 0.0) < (self.cheap.usd_mean or 0.0)
 
     @property
     def is_open(self) -> bool:
@@ -102,6 +110,8 @@ class Decision:
     as_of: date
     options: tuple[Option, ...]
     choice: Option | None
+    rival: Option | None
+    """The option a person would hold against the choice."""
     reason: Reason
     break_even: tuple[BreakEven, ...]
     flips: tuple[Flip, ...]

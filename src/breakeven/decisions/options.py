@@ -7,8 +7,8 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from breakeven.costs.accepted import AcceptedCost, InterruptionTerms, Terms, accepted_cost
-from breakeven.costs.billing import machines_needed
-from breakeven.costs.completed_job import egress_usd
+from breakeven.costs.billing import machines_needed, mean_billed_s
+from breakeven.costs.completed_job import egress_usd, failure_factor
 from breakeven.decisions.decision import Interval, Option
 from breakeven.errors import Reason
 from breakeven.units import SECONDS_PER_HOUR
@@ -76,7 +76,7 @@ def priced(option: Option, job: Job) -> Option:
     mean = mean_cost(terms, hours)
     if not isfinite(mean.usd):
         rate = None if terms.interruptions is None else terms.interruptions.rate_per_h
-        return replace(option, infeasible=Reason("never-finishes", interruptions_per_h=rate))
+        return replace(option, infeasible=Reason("never-finishes", interruptions_per_h=rate or 0.0))
     return replace(
         option,
         usd=Interval(low.usd, median.usd, high.usd),
@@ -88,10 +88,11 @@ def priced(option: Option, job: Job) -> Option:
 
 def mean_cost(terms: Terms, hours: LogNormal) -> AcceptedCost:
     """The mean over uncertain hours of each part of the cost."""
-    nodes = hours.nodes()
-    if len(nodes) == 1:
-        return accepted_cost(terms, nodes[0][0])
-    costs = [(accepted_cost(terms, value), weight) for value, weight in nodes]
+    if not hours.log_sd:
+        return accepted_cost(terms, hours.median)
+    if terms.interruptions is None:
+        return _mean_of_steps(terms, hours)
+    costs = [(accepted_cost(terms, value), weight) for value, weight in hours.nodes()]
 
     def mean(name: str) -> float:
         return float(sum(getattr(cost, name) * weight for cost, weight in costs))
@@ -108,6 +109,20 @@ def mean_cost(terms: Terms, hours: LogNormal) -> AcceptedCost:
         interruptions=mean("interruptions"),
         interval_h=accepted_cost(terms, hours.median).interval_h,
     )
+
+
+def _mean_of_steps(terms: Terms, hours: LogNormal) -> AcceptedCost:
+    """Without interruptions all but the rent is linear in the hours, and the rent is a staircase with a known mean."""
+    linear = accepted_cost(terms, hours.mean)
+    attempts = failure_factor(terms.success_rate, terms.failure)
+    usd_per_h = terms.usd_per_gpu_h * terms.gpus_billed
+    if terms.term_h is not None:
+        use = hours.times(attempts)
+        paid_h = terms.term_h + use.mean_above(terms.term_h - terms.idle_hours)
+        return replace(linear, rent=usd_per_h * paid_h + terms.upfront_usd, idle=0.0)
+    run_s = hours.times(SECONDS_PER_HOUR)
+    billed_h = mean_billed_s(run_s, increment_s=terms.increment_s, minimum_s=terms.minimum_s) / SECONDS_PER_HOUR
+    return replace(linear, rent=usd_per_h * billed_h * attempts + terms.upfront_usd)
 
 
 def _billed_gpus(offer: Offer, gpus: int) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from breakeven.costs.break_even import needed_speedup
-from breakeven.decisions.caveats import DAYS_UNTIL_NOT_CHOSEN, caveats
+from breakeven.decisions.caveats import caveats, is_old
 from breakeven.decisions.decision import BreakEven, Decision, Interval, Option
 from breakeven.decisions.flips import flips
 from breakeven.decisions.options import make_option, outside_limits
@@ -52,23 +52,23 @@ def rank(
             continue
         for index, count in enumerate(job.gpus):
             made.append(make_option(job, offer, count, hours.get(offer.gpu) if index == 0 else None, as_of))
-    options = _ordered(made if all_lines else _cheapest_lines(made))
-    feasible = [option for option in options if option.infeasible is None]
-    choice = _choose(feasible, as_of)
+    options = _ordered(_without_incomplete(made if all_lines else _cheapest_lines(made, as_of)))
+    choice = next(iter(contenders(options, as_of)), None)
     if choice is not None:
         options = [_with_saving(option, choice) for option in options]
-        feasible = [option for option in options if option.infeasible is None]
-        choice = next(option for option in feasible if option.offer is choice.offer and option.gpus == choice.gpus)
-    pairs = _break_evens(feasible)
-    rivals = _rivals(choice, feasible)
+    able = contenders(options, as_of)
+    choice = next(iter(able), None)
+    pairs = _break_evens(able)
+    rival = None if choice is None else main_rival(choice, able)
     return Decision(
         job=job,
         as_of=as_of,
         options=tuple(options),
         choice=choice,
-        reason=_reason(choice, feasible, options),
+        rival=rival,
+        reason=_reason(choice, rival, options, pairs, left_out=left_out),
         break_even=pairs,
-        flips=() if choice is None else flips(choice, rivals, job, options),
+        flips=() if choice is None else flips(choice, _rivals(choice, able), job, options),
         caveats=caveats(job, choice, options, pairs, gpus=gpus, as_of=as_of, conflicts=conflicts),
         left_out=left_out,
     )
@@ -89,28 +89,37 @@ def _ordered(options: Iterable[Option]) -> list[Option]:
     return sorted(options, key=_cost_order)
 
 
-def _cheapest_lines(options: Iterable[Option]) -> list[Option]:
+def _cheapest_lines(options: Iterable[Option], as_of: date) -> list[Option]:
+    """The cheapest line per GPU, provider, tier and market; where it is an old price, the cheapest fresher one too."""
     best: dict[tuple[object, ...], Option] = {}
     for option in options:
         offer = option.offer
         line = (offer.gpu, offer.provider, offer.tier, offer.market, option.gpus, offer.is_slice)
-        if line not in best or _cost_order(option) < _cost_order(best[line]):
-            best[line] = option
-    return list(best.values())
+        for key in ((line,), (line, "fresh")):
+            if len(key) == 2 and is_old(option, as_of):
+                continue
+            if key not in best or _cost_order(option) < _cost_order(best[key]):
+                best[key] = option
+    return list({id(option): option for option in best.values()}.values())
 
 
-def _choose(feasible: Sequence[Option], as_of: date) -> Option | None:
-    """The cheapest, where an old price counts only when there is no fresher one of that GPU."""
-    fresh = {option.offer.gpu for option in feasible if not _is_old(option, as_of)}
-    for option in feasible:
-        if not _is_old(option, as_of) or option.offer.gpu not in fresh:
-            return option
-    return None
+def _without_incomplete(options: Sequence[Option]) -> list[Option]:
+    """Options with a cost that nobody knows cannot compete with those whose costs are all known."""
+    if not any(option.infeasible is None and not option.unknown_parts for option in options):
+        return list(options)
+    return [
+        replace(option, infeasible=Reason(f"unknown-{option.unknown_parts[0]}-price"))
+        if option.infeasible is None and option.unknown_parts
+        else option
+        for option in options
+    ]
 
 
-def _is_old(option: Option, as_of: date) -> bool:
-    age = option.offer.age_days(as_of)
-    return age is None or age > DAYS_UNTIL_NOT_CHOSEN
+def contenders(options: Sequence[Option], as_of: date) -> list[Option]:
+    """The feasible options, without the old prices of a GPU of which there is a fresher one."""
+    feasible = [option for option in options if option.infeasible is None]
+    fresh = {option.offer.gpu for option in feasible if not is_old(option, as_of)}
+    return [option for option in feasible if not is_old(option, as_of) or option.offer.gpu not in fresh]
 
 
 def _with_saving(option: Option, choice: Option) -> Option:
@@ -153,51 +162,67 @@ def compare_options(one: Option, other: Option, market: str) -> BreakEven | None
     )
 
 
-def _rivals(choice: Option | None, feasible: Sequence[Option]) -> list[Option]:
+def _rivals(choice: Option, feasible: Sequence[Option]) -> list[Option]:
     """The best line of each other GPU, and the next line of the same one."""
-    if choice is None:
-        return []
     rivals = list(_best_per_gpu(option for option in feasible if option.offer.gpu != choice.offer.gpu).values())
     own = next((option for option in feasible if option is not choice and option.offer.gpu == choice.offer.gpu), None)
     return rivals if own is None else [*rivals, own]
 
 
-def main_rival(choice: Option, feasible: Sequence[Option]) -> Option | None:
+def main_rival(choice: Option, able: Sequence[Option]) -> Option | None:
     """The option a person would hold against the choice.
 
     The best other GPU in its market, else elsewhere, else the next line.
     """
-    others = [option for option in feasible if option.offer.gpu != choice.offer.gpu]
+    others = [option for option in able if option.offer.gpu != choice.offer.gpu]
     same_market = [option for option in others if option.offer.market == choice.offer.market]
-    same_gpu = [option for option in feasible if option is not choice]
+    same_gpu = [option for option in able if option is not choice]
     return next(iter(same_market or others or same_gpu), None)
 
 
-def _reason(choice: Option | None, feasible: Sequence[Option], options: Sequence[Option]) -> Reason:
+def _reason(
+    choice: Option | None, rival: Option | None, options: Sequence[Option], pairs: Sequence[BreakEven], *, left_out: int
+) -> Reason:
     if choice is None or choice.mean is None or choice.hours is None:
-        return _why_none(options)
-    rival = main_rival(choice, feasible)
-    barred = [option for option in options if option.infeasible is not None and option.mean is not None
-              and option.infeasible.code == "deadline" and option.mean.usd < choice.mean.usd]  # fmt: skip
+        return _why_none(options, left_out=left_out)
+    barred = [
+        option
+        for option in options
+        if option.infeasible is not None
+        and option.mean is not None
+        and option.infeasible.code == "deadline"
+        and option.mean.usd < choice.mean.usd
+    ]
     if rival is None or rival.mean is None or rival.hours is None:
         code = "deadline-decides" if barred else "only-option"
         return Reason(code, usd=choice.mean.usd, **_barred(barred))
-    price_ratio = (rival.usd_per_h or 0.0) / (choice.usd_per_h or 1.0)
-    speedup = (choice.hours / rival.hours).median  # of the rival over the choice
+    dear, cheap = (rival, choice) if (rival.usd_per_h or 0.0) >= (choice.usd_per_h or 0.0) else (choice, rival)
+    speedup = 1.0 if dear.hours is None or cheap.hours is None else (cheap.hours / dear.hours).median
     values = {
         "rival": rival.offer.id,
         "saving_pct": rival.saving_pct,
-        "price_ratio": price_ratio if price_ratio >= 1 else 1 / price_ratio,
-        "speedup": speedup if price_ratio >= 1 else 1 / speedup,
+        "price_ratio": (dear.usd_per_h or 0.0) / (cheap.usd_per_h or 1.0),
+        "speedup": speedup,
         "usd_per_hour_saved": _usd_per_hour_saved(choice, rival),
     }
     if barred:
         return Reason("deadline-decides", **values, **_barred(barred))
     if rival.offer.gpu == choice.offer.gpu:
         return Reason("cheapest-line", **values)
-    if price_ratio >= 1:
-        return Reason("speedup-below-break-even" if speedup > 1 else "cheaper-and-not-slower", **values)
-    return Reason("speedup-above-break-even" if speedup < 1 else "other-costs-decide", **values)
+    pair = next((one for one in pairs if one.dear is dear and one.cheap is cheap), None)
+    return Reason(
+        _why(speedup=speedup, is_dear=choice is dear, needed=None if pair is None else pair.needed_speedup), **values
+    )
+
+
+def _why(*, is_dear: bool, speedup: float, needed: float | None) -> str:
+    """Why the choice won, from the speedup of the dearer GPU and what it needed."""
+    is_enough = needed is not None and speedup > needed
+    if is_dear:
+        return "speedup-above-break-even" if is_enough else "other-costs-decide"
+    if speedup <= 1:
+        return "cheaper-and-not-slower"
+    return "speedup-uncertain" if is_enough else "speedup-below-break-even"
 
 
 def _barred(barred: Sequence[Option]) -> dict[str, object]:
@@ -218,11 +243,11 @@ def _usd_per_hour_saved(choice: Option, rival: Option) -> float | None:
     return (rival.mean.usd - choice.mean.usd) / saved_h if saved_h > 1e-9 else None
 
 
-def _why_none(options: Sequence[Option]) -> Reason:
+def _why_none(options: Sequence[Option], *, left_out: int) -> Reason:
     codes: dict[str, int] = {}
     for option in options:
         if option.infeasible is not None:
             codes[option.infeasible.code] = codes.get(option.infeasible.code, 0) + 1
-    if not codes or set(codes) == {"outside-limits"}:
-        return Reason("no-offers")
-    return Reason("nothing-feasible", why=codes)
+    if codes and set(codes) != {"outside-limits"}:
+        return Reason("nothing-feasible", why=codes)
+    return Reason("no-offers" if left_out else "no-prices")

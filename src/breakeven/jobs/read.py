@@ -165,15 +165,17 @@ def _list_of(read: Callable[[Key, Node, str], Any]) -> Callable[[Key, Node, str]
         if not isinstance(node, Sequence):
             raise InputError("wrong-kind", found=describe_kind(node), expected="list")
         values: list[Any] = []
+        seen: set[Any] = set()
         for index, item in enumerate(node.items):
             place = f"{path}[{index}]"
             try:
                 value = read(rules, item, place)
             except InputError as error:
                 raise error.at(line=item.line, key=place) from None
-            if value in values:
+            if value in seen:
                 raise InputError("repeated-item", line=item.line, key=place, text=str(value))
             values.append(value)
+            seen.add(value)
         return tuple(values)
 
     return read_list

@@ -53,8 +53,8 @@ def _value(rules: Key) -> dict[str, Any]:
     if rules.kind == "known":
         return _or_null({"type": "object", "additionalProperties": _known()})
     if rules.kind == "overrides":
-        return {"type": "array", "items": _override()}
-    return {"type": "array", "items": _check(rules)}
+        return _or_null({"type": "array", "items": _override()})
+    return _or_null({"type": "array", "items": _check(rules)})
 
 
 def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
@@ -127,11 +127,21 @@ _SIMPLE: dict[str, Any] = {
 def _known() -> dict[str, Any]:
     number = {"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "string"}]}
     value = {"anyOf": [number, {"type": "array", "items": number, "minItems": 2, "maxItems": 2}]}
-    hours = {"type": "object", "additionalProperties": False, "properties": {"hours": value}, "required": ["hours"]}
+    nothing = {"type": "null"}
+    hours = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {"hours": value, "speedup": nothing, "over": nothing},
+        "required": ["hours"],
+    }
     speedup = {
         "type": "object",
         "additionalProperties": False,
-        "properties": {"speedup": value, "over": {"type": "string", "description": "Exact GPU id"}},
+        "properties": {
+            "hours": nothing,
+            "speedup": value,
+            "over": {"type": "string", "description": "Exact GPU id"},
+        },
         "required": ["speedup", "over"],
     }
     return {"anyOf": [hours, speedup]}

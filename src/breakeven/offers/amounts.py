@@ -112,7 +112,8 @@ def parse_currency(text: str) -> str:
 def parse_decimal(text: str, convention: Convention | None) -> Decimal:
     """A number under the English or French format, or under whichever alone can read it.
 
-    Raises: InputError `ambiguous-amount` when both read it differently, `not-a-number` when neither does.
+    Raises: InputError `ambiguous-amount` when both read it differently (`ambiguous-dot`: a dot before three digits in
+    French, where it may be either mark), `not-a-number` when neither does.
 
     >>> parse_decimal("2,69", None)
     Decimal('2.69')
@@ -133,7 +134,8 @@ def parse_decimal(text: str, convention: Convention | None) -> Decimal:
         return english
     if convention == "fr" and french is not None and not _DOT_GROUPS.fullmatch(cleaned):
         return french
-    raise InputError("ambiguous-amount", text=text, readings=tuple(sorted(readings)))
+    code = "ambiguous-amount" if convention is None else "ambiguous-dot"
+    raise InputError(code, text=text, readings=tuple(sorted(readings)))
 
 
 def _read_english(text: str) -> Decimal | None:
@@ -170,8 +172,8 @@ def parse_amount(text: str, convention: Convention | None) -> Amount:
     try:
         value = parse_decimal(found["number"], convention)
     except InputError as error:
-        if error.code == "ambiguous-amount":
-            raise InputError("ambiguous-amount", text=text, readings=error.values["readings"]) from None
+        if error.code != "not-a-number":
+            raise InputError(error.code, text=text, readings=error.values["readings"]) from None
         raise InputError("not-an-amount", text=text) from None
     currency, unit, period = _read_words(found["before"], found["after"], text)
     if found["sign"] == "-":

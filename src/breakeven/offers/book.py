@@ -47,7 +47,7 @@ MAX_USD_PER_GPU_H = 10_000.0
 """Above this a price per GPU and hour is a mistake of unit or period, not a price."""
 
 _DOLLARS = frozenset({"USD", "CAD", "AUD", "NZD", "SGD", "HKD", "TWD", "MXN", "ARS", "CLP", "COP"})
-_YEARS = range(2000, 2101)
+YEARS = range(2000, 2101)
 
 
 def load_shipped_book() -> list[Offer]:
@@ -95,6 +95,8 @@ def _csv_offers(path: str | Path, file: str, amounts: Convention | None) -> Iter
                 raise InputError("wrong-cell-count", line=rows.line_num, found=len(cells), expected=reader.width)
             yield reader.read(cells, rows.line_num)
     except csv.Error as error:
+        if "new-line character" in str(error):
+            raise InputError("bare-carriage-returns", line=max(rows.line_num, 1)) from None
         raise InputError("csv-syntax", line=max(rows.line_num, 1), problem=str(error)) from None
 
 
@@ -164,7 +166,10 @@ class _RowReader:
                 known = self._cells[index]
                 if cell not in known:
                     key = column
-                    known[cell] = reader(cell.strip(), None if isinstance(cell, _Number) else self._amounts)
+                    stripped = cell.strip()
+                    if not stripped:
+                        continue
+                    known[cell] = reader(stripped, None if isinstance(cell, _Number) else self._amounts)
                 values[field] = known[cell]
             key = None
             return self._finish(values, self._price(cells), line)
@@ -320,7 +325,7 @@ def _when(text: str, _amounts: Convention | None) -> datetime:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise InputError("not-a-date", text=text) from None
-    if moment.year not in _YEARS:
+    if moment.year not in YEARS:
         raise InputError("not-a-date", text=text)
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
@@ -417,13 +422,25 @@ def newest_observations(offers: Iterable[Offer], as_of: datetime) -> tuple[list[
         if rank > known_rank:
             kept[offer.id] = offer
             conflicts.pop(offer.id, None)
-        elif rank == known_rank and offer.price.amount != known.price.amount:
-            dearer, other = (
-                (offer, known) if (offer.usd_per_gpu_h or 0) > (known.usd_per_gpu_h or 0) else (known, offer)
-            )
+        elif rank == known_rank and _differs(offer, known):
+            dearer, other = (offer, known) if _dearness(offer) > _dearness(known) else (known, offer)
             kept[offer.id] = dearer
             conflicts[offer.id] = (dearer, other)
     return list(kept.values()), list(conflicts.values())
+
+
+def _differs(one: Offer, other: Offer) -> bool:
+    """Whether two lines of one key give different prices, whatever unit and period they are quoted in."""
+    if one.usd_per_gpu_h is not None and other.usd_per_gpu_h is not None:
+        return abs(one.usd_per_gpu_h - other.usd_per_gpu_h) > 1e-9 * other.usd_per_gpu_h
+    return (one.price.amount, one.price.currency, one.price.unit, one.price.period) != (
+        other.price.amount, other.price.currency, other.price.unit, other.price.period,
+    )  # fmt: skip
+
+
+def _dearness(offer: Offer) -> float:
+    """The price per GPU and hour [USD]; what cannot be priced ranks below what can."""
+    return -1.0 if offer.usd_per_gpu_h is None else offer.usd_per_gpu_h
 
 
 _NEVER = datetime.min.replace(tzinfo=UTC)

@@ -77,12 +77,12 @@ def rate(value: float, locale: Locale) -> str:
 
 
 def hours(value: float, locale: Locale) -> str:
-    """Hours: two decimals below 100.
+    """Hours: two decimals below 100, more for moments.
 
-    >>> hours(0.8333, "en"), hours(137.25, "en")
-    ('0.83', '137.2')
+    >>> hours(0.8333, "en"), hours(137.25, "en"), hours(0.00025, "en")
+    ('0.83', '137.2', '0.00025')
     """
-    return number(value, 2 if abs(value) < 100 else 1, locale)
+    return cents(value, locale) if abs(value) < 0.095 else number(value, 2 if abs(value) < 100 else 1, locale)
 
 
 def unbroken(text: str, locale: Locale) -> str:
@@ -111,6 +111,15 @@ def scaled(value: float, unit: str, locale: Locale) -> str:
             return f"{significant(value / factor, 4, locale)}{NO_BREAK_SPACE}{prefix}{short}"
     plain = f"{value:.0f}" if float(value).is_integer() and not unit else significant(value, 4, locale)
     return f"{plain}{NO_BREAK_SPACE}{short}" if short else plain
+
+
+def printable(text: str) -> str:
+    """A text of others, its control characters made harmless.
+
+    >>> printable("a\x1b[31mb")
+    'a?[31mb'
+    """
+    return "".join(character if character.isprintable() else "?" for character in text)
 
 
 def listed(items: Iterable[str], last: str) -> str:

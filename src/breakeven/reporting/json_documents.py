@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from breakeven.decisions.decision import BreakEven, Decision, Interval, Option
     from breakeven.gpus.catalog import Gpu
+    from breakeven.gpus.names import Identity
     from breakeven.reporting.words import Words
 
 FORMAT = 1
@@ -154,3 +155,19 @@ def gpu_document(gpu: Gpu) -> dict[str, Any]:
 def gpus_document(gpus: Iterable[Gpu]) -> dict[str, Any]:
     """`gpus list --json` and `gpus show --json`."""
     return {"gpus": [gpu_document(gpu) for gpu in gpus]}
+
+
+def identities_document(identities: Iterable[Identity]) -> list[dict[str, Any]]:
+    """`gpus identify --json`: one per input, in order. `count` and `fraction` null: the name leaves them open."""
+    return [
+        {
+            "text": identity.text,
+            "match": identity.match,
+            "gpu": identity.gpu,
+            "candidates": list(identity.candidates),
+            "count": identity.count,
+            "fraction": identity.fraction,
+            "mig": identity.mig,
+        }
+        for identity in identities
+    ]

@@ -58,8 +58,15 @@ def ruler_lines(pair: BreakEven, basis: str, words: Words, *, glyphs: Glyphs = U
         (WIDTH - 1, _times(high, words)),
     ]
     below = [(job, words("this job ({basis:code})", basis=basis))]
+    if pair.needed_speedup is not None and abs(column(pair.needed_speedup) - job) < 5:  # no room for both numbers above
+        below = [
+            (job, words("this job {speedup} ({basis:code})", speedup=_times(pair.speedup.median, words), basis=basis))
+        ]
     if pair.needed_speedup is not None:
         mark = column(pair.needed_speedup)
+        if mark == job and pair.needed_speedup != pair.speedup.median:  # both are to be seen, on their sides
+            mark += 1 if pair.needed_speedup > pair.speedup.median else -1
+            mark = max(0, min(WIDTH - 1, mark))
         axis[mark] = glyphs.mark
         above.insert(1, (mark, _times(pair.needed_speedup, words)))
         below.append((mark, words("break-even")))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from breakeven.decisions.rank import main_rival
 from breakeven.errors import Reason
 from breakeven.reporting import formats
+from breakeven.reporting.formats import printable
 from breakeven.reporting.ruler import ASCII, UNICODE, ruler_lines
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from breakeven.decisions.decision import BreakEven, Decision, Flip, Interval, Option
     from breakeven.gpus.catalog import Gpu
+    from breakeven.gpus.names import Identity
     from breakeven.reporting.words import Words
 
 WIDTH = 80
@@ -72,9 +73,19 @@ def _title(decision: Decision, words: Words, style: Style) -> list[str]:
         dates = words("prices of {day:date}", day=days[0])
     elif days:
         dates = words("prices of {first:date} to {last:date}", first=days[0], last=days[-1])
-    if len(title) + len(dates) + 2 <= WIDTH:
-        return [style.strong(title) + dates.rjust(WIDTH - len(title))]
+    width = _width(title)
+    if width + len(dates) + 2 <= WIDTH:
+        return [style.strong(title) + dates.rjust(WIDTH - width)]
     return [*(style.strong(line) for line in wrap(title, WIDTH)), dates.rjust(WIDTH)]
+
+
+def _width(text: str) -> int:
+    """Columns that a text takes; wide characters take two."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import east_asian_width  # noqa: PLC0415 - only for titles beyond ASCII
+
+    return sum(2 if east_asian_width(character) in "WF" else 1 for character in text)
 
 
 def _verdict(decision: Decision, words: Words, style: Style) -> list[str]:
@@ -85,7 +96,7 @@ def _verdict(decision: Decision, words: Words, style: Style) -> list[str]:
             *_wrapped(why_nothing(decision, words)),
         ]
     sentence = words(
-        "Rent {gpus} x {gpu:gpu} at {provider}{market}: {usd:usd} per accepted {result:code}",
+        "Rent {gpus} x {gpu:gpu} at {provider}{market}: {usd:usd} per {result:code}",
         gpus=choice.gpus_billed,
         gpu=choice.offer.gpu,
         provider=_place(choice, words),
@@ -95,9 +106,9 @@ def _verdict(decision: Decision, words: Words, style: Style) -> list[str]:
         if choice.offer.market == "reserved"
         else "",
         usd=choice.mean.usd,
-        result=decision.job.usd_per,
+        result=_accepted(decision),
     )
-    rival = _rival(decision)
+    rival = decision.rival
     if rival is not None and rival.saving_pct is not None and rival.saving_pct >= 0.5:
         sentence += words(", {saving:pct} less.", saving=rival.saving_pct)
     else:
@@ -113,6 +124,10 @@ def _verdict(decision: Decision, words: Words, style: Style) -> list[str]:
     return lines
 
 
+def _accepted(decision: Decision) -> str:
+    return f"accepted-{decision.job.usd_per}"
+
+
 def _place(option: Option, words: Words) -> str:
     provider = words.provider(option.offer.provider)
     return f"{provider} {option.offer.tier}" if option.offer.tier else provider
@@ -123,12 +138,17 @@ def reason_text(decision: Decision, words: Words) -> str:
     choice, reason = decision.choice, decision.reason
     if choice is None:
         return why_nothing(decision, words)
-    rival = _rival(decision)
+    rival = decision.rival
     names = {}
     if rival is not None:
-        names["other"] = words.short_gpu(rival.offer.gpu, choice.offer.gpu)
-        names["own"] = words.short_gpu(choice.offer.gpu, rival.offer.gpu)
+        names["other"] = words.the_gpu(rival.offer.gpu, choice.offer.gpu)
+        names["own"] = words.the_gpu(choice.offer.gpu, rival.offer.gpu)
+        names |= {"Other": _capital(names["other"]), "Own": _capital(names["own"])}
     return words.coded_reason(reason, **names)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def why_nothing(decision: Decision, words: Words) -> str:
@@ -139,30 +159,25 @@ def why_nothing(decision: Decision, words: Words) -> str:
             text = words.reason(option.infeasible)
             reasons[text] = reasons.get(text, 0) + 1
     if not reasons:
-        return words.reason(Reason("no-offers"))
+        return words.reason(decision.reason)
     most = sorted(reasons.items(), key=lambda item: -item[1])[:4]
     listed = "; ".join(words.count(count, "{n} offer: {text}", "{n} offers: {text}", text=text) for text, count in most)
     return words.coded_reason(Reason("nothing-feasible"), listed=listed)
 
 
-def _rival(decision: Decision) -> Option | None:
-    """The option that the words hold against the choice."""
-    if decision.choice is None:
-        return None
-    return main_rival(decision.choice, [option for option in decision.options if option.infeasible is None])
-
-
 def _name(option: Option, other: Option, words: Words) -> str:
     """What tells an option from another: its GPU, else its provider, else its market."""
     if option.offer.gpu != other.offer.gpu:
-        return words("the {gpu}", gpu=words.short_gpu(option.offer.gpu, other.offer.gpu))
+        return words.the_gpu(option.offer.gpu, other.offer.gpu)
     if _place(option, words) != _place(other, words):
         return _place(option, words)
+    if option.offer.market == other.offer.market:
+        return words.offer(option.offer)
     return words("the {market:code} line", market=option.offer.market)
 
 
 def _main_pair(decision: Decision) -> BreakEven | None:
-    choice, rival = decision.choice, _rival(decision)
+    choice, rival = decision.choice, decision.rival
     if choice is None or rival is None:
         return None
     wanted = {id(choice.offer), id(rival.offer)}
@@ -181,24 +196,38 @@ def _table(decision: Decision, words: Words, style: Style, *, all_lines: bool) -
         words("GPUs"),
         words("$/GPU-h"),
         words("hours"),
-        words("$/accepted {result:code}", result=decision.job.usd_per),
+        words("$/{result:code}", result=_accepted(decision)),
         words("basis"),
     ]
-    rows = [_row(option, words, style) for option in feasible]
-    shown = rows if all_lines else rows[:_MOST_ROWS]
-    widths = [max(len(head[index]), *(len(row[index]) for row in shown)) for index in range(1, 6)]
-    room = WIDTH - 2 - sum(widths) - 2 * len(widths)
-    first = max(20, min(room, max(len(head[0]), *(len(row[0]) for row in shown))))
+    names_market = len({option.offer.market for option in feasible}) > 1
+    count = len(feasible) if all_lines else _MOST_ROWS
+    rows = [_row(option, words, style, names_market=names_market) for option in feasible[:count]]
+    rows, head, first, widths = _fitted(rows, head)
     lines = ["  " + _line(head, first, widths)]
-    for option, row in zip(feasible, shown, strict=False):
+    for option, row in zip(feasible, rows, strict=False):
         is_choice = option is decision.choice
         pieces = wrap(row[0], first, break_on_hyphens=False) or [""]
         line = ("> " if is_choice else "  ") + _line([pieces[0], *row[1:]], first, widths)
         lines.append(style.chosen(line) if is_choice else line)
-        lines.extend(f"    {piece}" for piece in pieces[1:])
-    if len(rows) > len(shown):
-        lines.append("  " + words("... and {n} more (--all)", n=len(rows) - len(shown)))
+        lines.extend(f"    {piece}" for piece in wrap(" ".join(pieces[1:]), first - 2, break_on_hyphens=False))
+    if len(feasible) > len(rows):
+        lines.append("  " + words("... and {n} more (--all)", n=len(feasible) - len(rows)))
     return lines
+
+
+def _fitted(rows: list[list[str]], head: list[str]) -> tuple[list[list[str]], list[str], int, list[int]]:
+    """The table within 80 columns: the basis gives way first, then the intervals."""
+    for attempt in range(3):
+        if attempt == 1:
+            rows, head = [row[:-1] for row in rows], head[:-1]
+        elif attempt == 2:
+            rows = [[*row[:4], row[4].partition(" (")[0]] for row in rows]
+        widths = [max(len(head[index]), *(len(row[index]) for row in rows)) for index in range(1, len(head))]
+        room = WIDTH - 2 - sum(widths) - 2 * len(widths)
+        if room >= 22 or attempt == 2:
+            break
+    first = max(12, min(room, max(len(head[0]), *(len(row[0]) for row in rows))))
+    return rows, head, first, widths
 
 
 def _line(cells: Sequence[str], first: int, widths: Sequence[int]) -> str:
@@ -213,16 +242,16 @@ def _with_range(shown: str, interval: Interval, words: Words, style: Style) -> s
     return shown if low == high else f"{shown} ({low}{dash}{high})"
 
 
-def _row(option: Option, words: Words, style: Style) -> list[str]:
+def _row(option: Option, words: Words, style: Style, *, names_market: bool) -> list[str]:
     offer, mean, usd = option.offer, option.mean, option.usd
     if mean is None or usd is None or option.hours_to_result is None:
-        return [words.offer(offer), "", "", "", "", ""]
+        return [words.offer(offer, names_market=names_market), "", "", "", "", ""]
     count = str(option.gpus_billed)
     if option.gpus_billed != option.gpus:
         count = words("{used} of {billed}", used=option.gpus, billed=option.gpus_billed)
     cost = _with_range(formats.cents(mean.usd, words.locale), usd, words, style)
     return [
-        words.offer(offer),
+        words.offer(offer, names_market=names_market),
         count,
         formats.rate(offer.usd_per_gpu_h or 0.0, words.locale),
         formats.hours(option.hours_to_result.median, words.locale),
@@ -232,7 +261,7 @@ def _row(option: Option, words: Words, style: Style) -> list[str]:
 
 
 def _flips(decision: Decision, words: Words) -> list[str]:
-    choice, rival = decision.choice, _rival(decision)
+    choice, rival = decision.choice, decision.rival
     if choice is None:
         return []
     shown = [choice, rival] if rival is not None else [choice]
@@ -267,7 +296,7 @@ def _flip_text(flip: Flip, choice: Option, rival: Option | None, words: Words) -
 
 def _hour_saved(decision: Decision, words: Words) -> list[str]:
     price = decision.reason.values.get("usd_per_hour_saved")
-    choice, rival = decision.choice, _rival(decision)
+    choice, rival = decision.choice, decision.rival
     if price is None or choice is None or rival is None or price <= 0:
         return []
     return _wrapped(
@@ -299,7 +328,15 @@ def _left_out(decision: Decision, words: Words) -> list[str]:
                     lines.extend(_wrapped(text))
             if len(options) > 4:
                 lines.extend(_wrapped(words("... and {n} more like it.", n=len(options) - 4)))
-        gpus = list(dict.fromkeys(words.gpu(option.offer.gpu) for option in untimed))
+        first = decision.job.gpus[0]
+        gpus = list(dict.fromkeys(words.gpu(option.offer.gpu) for option in untimed if option.gpus == first))
+        if any(option.gpus != first for option in untimed):
+            text = words.count(
+                first,
+                "Known times hold for {n} GPU; other counts have none.",
+                "Known times hold for {n} GPUs; other counts have none.",
+            )
+            lines.extend(_wrapped(text))
         if gpus:
             more = words(" and {n} more", n=len(gpus) - 4) if len(gpus) > 4 else ""
             lines.extend(
@@ -392,3 +429,34 @@ def gpu_text(gpu: Gpu, words: Words, style: Style) -> str:
     if gpu.notes:
         lines.extend(_wrapped(words("Note: {notes}", notes=gpu.notes)))
     return formats.unbroken("\n".join(lines) + "\n", words.locale)
+
+
+def identities_text(identities: Iterable[Identity], words: Words) -> str:
+    """One line per name: what it means, or its candidates below it."""
+    lines = []
+    for identity in identities:
+        lines.extend(_wrapped(f"{printable(identity.text)}: {_meaning(identity, words)}", "", "  "))
+    return "\n".join(lines) + "\n" if lines else ""
+
+
+def _meaning(identity: Identity, words: Words) -> str:
+    if identity.match == "unmapped":
+        if not identity.candidates:
+            return words("unmapped")
+        return words("unmapped; nearest known: {gpus:list}", gpus=identity.candidates)
+    if identity.match == "ambiguous":
+        if not identity.candidates:
+            return words("ambiguous; the catalog has no such product")
+        return words("ambiguous: {gpus:list}", gpus=identity.candidates)
+    extra = ""
+    if identity.count is None:
+        extra += words(", count unknown")
+    elif identity.count != 1:
+        extra += f" x {identity.count}"
+    if identity.fraction is None:
+        extra += words(", a share of unknown size")
+    elif identity.fraction != 1:
+        extra += words(", {share:pct} of one", share=100 * identity.fraction)
+    if identity.mig is not None:
+        extra += f", MIG {identity.mig}"
+    return f"{identity.gpu}{extra}"

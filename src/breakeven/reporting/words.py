@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from breakeven.gpus import catalog
 from breakeven.reporting import formats
-from breakeven.reporting.messages import CAVEATS, CODES, ERRORS, HINTS_WITHOUT_CANDIDATES, REASONS
+from breakeven.reporting.formats import printable
+from breakeven.reporting.messages import CAVEATS, CODES, ERRORS, HINT_OPEN, HINTS_WITHOUT_CANDIDATES, REASONS
 from breakeven.reporting.translations import translations
 
 if TYPE_CHECKING:
@@ -76,15 +77,22 @@ class Words(Formatter):
             return self.gpu(gpu_id)
         return known[gpu_id].model
 
+    def the_gpu(self, gpu_id: str, other: str | None = None) -> str:
+        """The GPU with its article, told apart from another."""
+        name = self.short_gpu(gpu_id, other)
+        if self.locale == "fr":
+            return f"l\N{RIGHT SINGLE QUOTATION MARK}{name}" if name[0] == "A" else f"la {name}"
+        return f"the {name}"
+
     def provider(self, provider_id: str) -> str:
         """A provider as it writes itself."""
         return _PROVIDERS.get(provider_id, provider_id)
 
-    def offer(self, offer: Offer) -> str:
-        """An offer in words: provider, tier, GPU, machine size where it is fixed, market where it is not on-demand."""
+    def offer(self, offer: Offer, *, names_market: bool = False) -> str:
+        """An offer in words: provider, tier, GPU, and its market where it is not on-demand or `names_market`."""
         name = f"{self.provider(offer.provider)} {offer.tier} " if offer.tier else f"{self.provider(offer.provider)} "
         name += self.gpu(offer.gpu)
-        extra = [self(CODES[offer.market])] if offer.market != "on-demand" else []
+        extra = [self(CODES[offer.market])] if names_market or offer.market != "on-demand" else []
         if offer.instance:
             extra.append(offer.instance)
         if offer.region:
@@ -121,11 +129,11 @@ class Words(Formatter):
         message, hint = ERRORS.get(error.code, (error.code, None))
         place = []
         if error.file is not None:
-            place.append(error.file)
+            place.append(printable(error.file))
         if error.line is not None:
             place.append(self("line {line}", line=error.line))
         if error.key is not None:
-            place.append(self("column {key}" if error.place == "column" else "key {key}", key=error.key))
+            place.append(self("column {key}" if error.place == "column" else "key {key}", key=printable(error.key)))
         text = self(message, **error.values)
         if place:
             text = f"{', '.join(place)}: {text}"
@@ -133,6 +141,8 @@ class Words(Formatter):
             hint = HINTS_WITHOUT_CANDIDATES.get(error.code, None if "{candidates" in (hint or "") else hint)
         elif hint is None and "candidates" in error.values:
             hint = "Did you mean {candidates:or-list}?"
+        if error.values.get("is_open"):
+            hint = HINT_OPEN
         if hint is not None:
             text += f"\n  {self(hint, **error.values)}"
         return text
@@ -180,5 +190,5 @@ _FIELDS: dict[str, Callable[[Words, Any], str]] = {
 
 
 def _shortened(text: str) -> str:
-    printable = "".join(character if character.isprintable() else "?" for character in text)
-    return printable if len(printable) <= 60 else printable[:57] + "..."
+    shown = printable(text)
+    return shown if len(shown) <= 60 else shown[:57] + "..."

@@ -64,6 +64,32 @@ class LogNormal:
         return self.median * exp(z * self.log_sd)
 
     @property
+    def mean(self) -> float:
+        """The mean, median · exp(sd²/2)."""
+        return self.median * exp(0.5 * self.log_sd**2)
+
+    def probability_above(self, value: float) -> float:
+        """P(X > value)."""
+        if value <= 0:
+            return 1.0
+        if not self.log_sd:
+            return float(self.median > value)
+        return normal_cdf(log(self.median / value) / self.log_sd)
+
+    def mean_above(self, value: float) -> float:
+        """E[max(X - value, 0)].
+
+        >>> LogNormal.certain(3.0).mean_above(1.0)
+        2.0
+        """
+        if value <= 0:
+            return self.mean - value
+        if not self.log_sd:
+            return max(self.median - value, 0.0)
+        z = log(self.median / value) / self.log_sd
+        return self.mean * normal_cdf(z + self.log_sd) - value * normal_cdf(z)
+
+    @property
     def low(self) -> float:
         """The 10th percentile."""
         return self.at(-Z_90)
