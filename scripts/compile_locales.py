@@ -50,7 +50,9 @@ def texts() -> set[str]:
         for node in ast.walk(tree):
             if isinstance(node, ast.Call):
                 found |= _called(node)
-            elif isinstance(node, ast.Assign | ast.AnnAssign) and _is_named(node, ("COMMANDS", "_FIGURE_NAMES")):
+            elif isinstance(node, ast.Assign | ast.AnnAssign) and _is_named(
+                node, ("COMMANDS", "FIGURE_NAMES", "MEANINGS", "QUESTIONS")
+            ):
                 found |= _strings(node.value.values) if isinstance(node.value, ast.Dict) else set()
             elif isinstance(node, ast.Dict) and _is_template_table(node):
                 found |= _strings(node.values)
@@ -89,6 +91,8 @@ def _called(node: ast.Call) -> set[str]:
     count = isinstance(function, ast.Attribute) and function.attr == "count" and len(node.args) == 3
     if name == "self" or name in _CALLS:
         picked = node.args[:1]
+    elif name == "add":  # a verb of a command: its name, what it does, an example
+        picked = node.args[1:]
     elif count:
         picked = node.args[1:3]
     else:

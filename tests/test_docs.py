@@ -34,9 +34,15 @@ def test_every_command_has_a_section_and_its_example_runs(tmp_path: Path, monkey
     assert main(["examples", "-o", "."]) == 0
     (tmp_path / "qlora-8b-10k-pairs.yaml").rename(tmp_path / "job.yaml")
     (tmp_path / "job.schema.json").unlink()
+    monkeypatch.setenv("BREAKEVEN_STORE", f"sqlite:///{tmp_path}/store.sqlite")
+    assert main(["examples", "-o", "demo"]) == 0
+    ran = set()
     for block in blocks(commands):
         for line in block.splitlines():
-            assert main(shlex.split(line)[1:]) == 0
+            if line.startswith("breakeven "):
+                assert main(shlex.split(line)[1:]) == 0
+                ran.add(line.split()[1])
+    assert ran == set(COMMANDS)
 
 
 def test_the_readme_commands_are_what_ci_runs() -> None:

@@ -53,6 +53,24 @@ COMMAND_LINES: dict[str, tuple[str, ...]] = {
         "RTX 4090 Laptop",
     ),
     "gpus-identify-json": ("gpus", "identify", "8x H100 SXM5", "A100", "nope", "--json"),
+    "compare": ("compare", "nvidia-h100-sxm-80gb", "nvidia-a100-sxm-80gb", *DAY),
+    "compare-job-fr": (
+        "compare",
+        "nvidia-h100-pcie-80gb",
+        "nvidia-a100-sxm-40gb",
+        str(example_path("pair-lambda-single.yaml")),
+        *DAY,
+        "--locale",
+        "fr",
+    ),
+    "compare-json": ("compare", "nvidia-h200-sxm-141gb", "nvidia-h200-nvl-141gb", *DAY, "--json"),
+    "offers-list": ("offers", "list", "--gpu", "h100 nvl", *DAY),
+    "offers-list-json": ("offers", "list", "--provider", "lowcostgpu", *DAY, "--json"),
+    "offers-check": ("offers", "check", *DAY),
+    "checklist": ("checklist",),
+    "checklist-lowcostgpu-fr": ("checklist", "lowcostgpu", *DAY, "--locale", "fr"),
+    "decide-month": ("decide", str(example_path("full-8b-bf16.yaml")), JOB, *DAY),
+    "decide-notebooks": ("decide", str(example_path("notebooks-8-users.yaml")), *DAY),
     "examples": ("examples",),
     "examples-fr": ("examples", "--locale", "fr"),
 }
@@ -192,14 +210,21 @@ def test_amounts_are_never_taken_from_the_environment(
 
 
 def test_help_of_every_command_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
-    for words in ((), *((name,) for name in COMMANDS), ("gpus", "list"), ("gpus", "show"), ("gpus", "identify")):
+    for words in (
+        (),
+        *((name,) for name in COMMANDS),
+        ("gpus", "list"),
+        ("gpus", "show"),
+        ("gpus", "identify"),
+        ("offers", "add"),
+    ):
         for locale in ("en", "fr"):
             with pytest.raises(SystemExit) as caught:
                 main([*words, "--help", *(("--locale", locale) if words else ())])
             assert caught.value.code == 0
             out = capsys.readouterr().out
             assert all(len(line) <= 100 for line in out.splitlines())
-            if words != ("gpus",):
+            if words not in {("gpus",), ("offers",)}:
                 assert ("Exemple" if locale == "fr" and words else "Example") in out
 
 
@@ -256,9 +281,9 @@ def test_examples_are_written_where_asked(tmp_path: Path, capsys: pytest.Capture
         capsys, "decide", *(str(path) for path in sorted((tmp_path / "demo").glob("*.yaml"))), *DAY, "--json"
     )
     assert status == 0
-    assert len(json.loads(out)["decisions"]) == 11
+    assert len(json.loads(out)["decisions"]) == 12
     status, out, _ = run(capsys, "examples", "--json")
-    assert len(json.loads(out)["examples"]) == 12
+    assert len(json.loads(out)["examples"]) == 13
 
 
 def test_identify_reads_names_from_standard_input() -> None:

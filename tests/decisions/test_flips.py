@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -86,7 +84,7 @@ def test_hours_flip_when_fixed_costs_weigh() -> None:
 
 
 def test_the_success_rate_of_a_rival_flips_upwards() -> None:
-    book = [offer(A100, 1.0), replace(offer(H100, 1.5, "q"), tier="t")]
+    book = [offer(A100, 1.0), offer(H100, 1.5, "q", tier="t")]
     job = "overrides: [{when: {provider: q}, success_rate: 0.5}]"
     flip = flips(decide(book, job, speedup="2"))["success_rate", H100]
     assert flip.to == pytest.approx(0.75)

@@ -7,18 +7,23 @@ from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from breakeven.decisions.month import month_of
 from breakeven.decisions.rank import rank
 from breakeven.documents import read_text
 from breakeven.errors import BreakevenError, InputError
 from breakeven.gpus import catalog
 from breakeven.jobs.job import Job
 from breakeven.jobs.read import MAX_JOB_BYTES, is_config_path, read_job
-from breakeven.offers.book import YEARS, load_book, load_shipped_book, newest_observations
+from breakeven.offers.book import YEARS, load_book, load_shipped_book
+from breakeven.offers.observing import cheapest_of_class, every_line, newest_observations
+from breakeven.store.locations import store_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from breakeven.decisions.decision import Decision
+    from breakeven.decisions.month import Month
+    from breakeven.jobs.job import Override
     from breakeven.offers.amounts import Convention
     from breakeven.offers.offer import Offer
 
@@ -47,11 +52,30 @@ def _check_model_config(path: Path, file: str) -> None:
         raise InputError("bad-model-config", file=file, key="model", text=str(path))
 
 
-def load_offers(books: Sequence[str | Path] = (), *, amounts: Convention | None = None) -> list[Offer]:
-    """The offers of the given books, or of the shipped one when none is given."""
-    if not books:
-        return load_shipped_book()
-    return [offer for book in books for offer in load_book(book, amounts=amounts)]
+def load_offers(
+    books: Sequence[str | Path] = (), *, amounts: Convention | None = None, store: str | None = None
+) -> list[Offer]:
+    """The offers of the given books; without any, the shipped book and the store, which are one book.
+
+    store : its URL (None: `BREAKEVEN_STORE`, or the file in the user's data folder); a missing store is an empty one.
+    """
+    if books:
+        return [offer for book in books for offer in load_book(book, amounts=amounts)]
+    return [*load_shipped_book(), *stored_offers(store)]
+
+
+def stored_offers(store: str | None = None) -> list[Offer]:
+    """The observations of the store."""
+    path = store_path(store)
+    if not path.exists():
+        return []
+    from breakeven.store.sqlite import SqliteRepository  # noqa: PLC0415 - only where there is a store
+
+    repository = SqliteRepository(path)
+    try:
+        return repository.offers()
+    finally:
+        repository.close()
 
 
 def decide(
@@ -104,17 +128,31 @@ def decide_all(
     """One decision per job, all over the same observations of the same book."""
     day = read_day(as_of)
     read = [job if isinstance(job, Job) else load_job(job) for job in jobs]
-    listed = load_shipped_book() if offers is None else offers
-    newest, conflicts = newest_observations(
-        listed, datetime.combine(day + timedelta(days=1), time.min, UTC) - timedelta.resolution
-    )
-    rules: dict[str, Any] = {
-        "gpus": catalog.catalog(),
-        "as_of": day,
-        "conflicts": conflicts,
-        "all_lines": all_lines,
-    }
-    return [rank(job, newest, **rules) for job in read]
+    newest, conflicts = newest_observations(load_offers() if offers is None else offers, end_of(day))
+    by_place = any(job.limits.regions or any(_names_place(one) for one in job.overrides) for job in read)
+    lines = every_line(newest) if all_lines else cheapest_of_class(newest, day, by_place=by_place)
+    rules: dict[str, Any] = {"gpus": catalog.catalog(), "as_of": day, "conflicts": conflicts, "all_lines": all_lines}
+    return [rank(job, lines, **rules) for job in read]
+
+
+def _names_place(override: Override) -> bool:
+    return override.when.region is not None or override.when.instance is not None
+
+
+def end_of(day: date) -> datetime:
+    """The last moment of a day (UTC)."""
+    return datetime.combine(day + timedelta(days=1), time.min, UTC) - timedelta.resolution
+
+
+def plan_month(decisions: Sequence[Decision], offers: Iterable[Offer]) -> Month | None:
+    """All jobs in one month, each with its `runs`; None for a single job.
+
+    offers : the book, for the reserved lines that could take their place.
+    """
+    if len(decisions) < 2:
+        return None
+    newest, _ = newest_observations(offers, end_of(decisions[0].as_of))
+    return month_of(decisions, (offer for offer in newest if offer.market == "reserved"))
 
 
 def read_day(as_of: date | str | None) -> date:

@@ -28,25 +28,28 @@ def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
 
 def run(arguments: Any) -> int:
     """Decide each job and print the decisions."""
-    from breakeven.actions.decide import decide_all, load_offers, read_day  # noqa: PLC0415 - `--help` does without
+    from breakeven.actions.decide import decide_all, load_offers, plan_month, read_day  # noqa: PLC0415 - `--help` does without
     from breakeven.reporting.json_documents import decisions_document, dumps  # noqa: PLC0415
-    from breakeven.reporting.terminal import decision_text  # noqa: PLC0415
+    from breakeven.reporting.terminal import decision_text, month_text  # noqa: PLC0415
     from breakeven.reporting.words import Words  # noqa: PLC0415
 
     day = read_day(arguments.as_of)
-    offers = load_offers(arguments.offers, amounts=arguments.amounts)
+    offers = load_offers(arguments.offers, amounts=arguments.amounts, store=arguments.store)
     decisions = decide_all(arguments.jobs, offers=offers, as_of=day, all_lines=arguments.all)
     words = [
         Words(arguments.locale, {option.offer.id: option.offer for option in decision.options})
         for decision in decisions
     ]
+    month = plan_month(decisions, offers)
     if arguments.json:
-        sys.stdout.write(dumps(decisions_document(decisions, day, words)))
+        sys.stdout.write(dumps(decisions_document(decisions, day, words, month)))
     else:
         style = style_of(arguments)
         reports = [
             decision_text(decision, own, style, all_lines=arguments.all)
             for decision, own in zip(decisions, words, strict=True)
         ]
+        if month is not None and month.options:
+            reports.append(month_text(month, Words(arguments.locale), style))
         sys.stdout.write("\n\n".join(reports))
     return UndecidableError.exit_status if any(decision.choice is None for decision in decisions) else 0

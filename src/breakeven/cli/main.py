@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import codecs
+import gettext
 import os
 import sys
 from importlib import import_module
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "decide": "rank today's offers for a job by cost per accepted result; name the winner, say why, and when it flips",
+    "compare": "two exact SKUs side by side: specifications, prices with dates, break-even speedup",
     "gpus": "the GPU catalog: list it, show one product with sources, identify names",
+    "offers": "what is for rent: list, add, import, check and export offers",
+    "checklist": "what to ask a provider before you reserve, answered where the book or your notes know",
     "examples": "list the example jobs and books, or write them to a folder",
 }
 """Every command with its one-line summary; each lives in `cli/<command>.py`."""
@@ -121,8 +125,6 @@ def _prepare_streams(locale: Locale) -> None:
         if reconfigure is not None:
             reconfigure(errors="transliterate")
     if locale != "en":
-        import gettext  # noqa: PLC0415 - argparse words its own messages through it
-
         os.environ["LANGUAGE"] = locale
-        gettext.bindtextdomain(DOMAIN, str(FOLDER))
-        gettext.textdomain(DOMAIN)
+        gettext.bindtextdomain(DOMAIN, FOLDER)
+    gettext.textdomain("messages" if locale == "en" else DOMAIN)  # argparse words its own messages through it

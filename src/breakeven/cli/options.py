@@ -43,6 +43,7 @@ def add_market_options(parser: ArgumentParser, locale: Locale) -> None:
         default=[],
         help=translated("use this book alone (CSV or YAML; repeatable)", locale),
     )
+    add_store_option(group, locale)
     group.add_argument(
         "--as-of",
         metavar="DATE",
@@ -52,6 +53,17 @@ def add_market_options(parser: ArgumentParser, locale: Locale) -> None:
         "--amounts",
         choices=("en", "fr"),
         help=translated("number format of text amounts in the book: 1,680.00 (en) or 1 680,00 (fr)", locale),
+    )
+
+
+def add_store_option(group: Any, locale: Locale) -> None:
+    """Where the user's own offers are kept."""
+    group.add_argument(
+        "--store",
+        metavar="URL",
+        help=translated(
+            "the store, sqlite:////absolute/path (default: BREAKEVEN_STORE, or the user's data folder)", locale
+        ),
     )
 
 

@@ -32,7 +32,7 @@ class Terms:
     """
 
     usd_per_gpu_h: float
-    gpus_billed: int
+    gpus_billed: float
     success_rate: float = 1.0
     failure: str = "end"
     increment_s: float = 1.0

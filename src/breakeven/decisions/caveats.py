@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from breakeven.decisions.claims import contradicted_claims
 from breakeven.decisions.options import ASSUMED_INTERRUPTIONS_PER_MACHINE_H, is_interruption_rate_assumed
 from breakeven.errors import Caveat
+from breakeven.offers.observing import DAYS_UNTIL_OLD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from breakeven.offers.offer import Offer
 
 DAYS_UNTIL_STALE = 7
-DAYS_UNTIL_NOT_CHOSEN = 90
 _FP8 = frozenset({"fp8", "mxfp8"})
 
 
@@ -91,21 +91,22 @@ def _open_pairs(pairs: Sequence[BreakEven]) -> list[Caveat]:
     ]  # fmt: skip
 
 
+def sku_mix(one: Gpu, other: Gpu) -> Caveat | None:
+    """The caveat of comparing products that differ in form factor or memory."""
+    pairs = (
+        ("form_factor", one.form_factor, other.form_factor),
+        ("memory_gb", one.memory_gb, other.memory_gb),
+    )
+    differs = tuple(name for name, first, second in pairs if first != second)
+    return Caveat("sku-mix", gpus=(one.id, other.id), differs=differs) if differs else None
+
+
 def _sku_mixes(pairs: Sequence[BreakEven], gpus: Mapping[str, Gpu]) -> list[Caveat]:
-    found: dict[tuple[str, str], Caveat] = {}
+    found: dict[tuple[str, str], Caveat | None] = {}
     for pair in pairs:
         dear, cheap = gpus[pair.dear.offer.gpu], gpus[pair.cheap.offer.gpu]
-        differs = tuple(
-            name
-            for name, one, other in (
-                ("form_factor", dear.form_factor, cheap.form_factor),
-                ("memory_gb", dear.memory_gb, cheap.memory_gb),
-            )
-            if one != other
-        )
-        if differs:
-            found.setdefault((dear.id, cheap.id), Caveat("sku-mix", gpus=(dear.id, cheap.id), differs=differs))
-    return list(found.values())
+        found.setdefault((dear.id, cheap.id), sku_mix(dear, cheap))
+    return [caveat for caveat in found.values() if caveat is not None]
 
 
 def _precision(job: Job, feasible: Sequence[Option], gpus: Mapping[str, Gpu]) -> list[Caveat]:
@@ -133,7 +134,12 @@ def _spread(feasible: Sequence[Option]) -> list[Caveat]:
 def is_old(option: Option, as_of: date) -> bool:
     """Whether the price is too old to be chosen while there is a fresher one; an unknown age is old."""
     age = option.offer.age_days(as_of)
-    return age is None or age > DAYS_UNTIL_NOT_CHOSEN
+    return age is None or age > DAYS_UNTIL_OLD
+
+
+def is_floor(option: Option) -> bool:
+    """Whether the price is the least one may pay, not what one pays: an auction's, or a GPU without host."""
+    return option.offer.price.status == "floor"
 
 
 def _passed_over(choice: Option | None, feasible: Sequence[Option], as_of: date) -> list[Caveat]:
@@ -143,9 +149,9 @@ def _passed_over(choice: Option | None, feasible: Sequence[Option], as_of: date)
     offers = tuple(
         option.offer.id
         for option in feasible
-        if is_old(option, as_of) and (option.usd_mean or 0.0) < (choice.usd_mean or 0.0)
+        if (is_old(option, as_of) or is_floor(option)) and (option.usd_mean or 0.0) < (choice.usd_mean or 0.0)
     )
-    return [Caveat("old-price-passed-over", offers=offers, limit_days=DAYS_UNTIL_NOT_CHOSEN)] if offers else []
+    return [Caveat("old-price-passed-over", offers=offers, limit_days=DAYS_UNTIL_OLD)] if offers else []
 
 
 def _unknown_costs(feasible: Sequence[Option]) -> list[Caveat]:

@@ -43,6 +43,8 @@ class Option:
     hours_to_result: Interval | None
     infeasible: Reason | None
     saving_pct: float | None = None
+    sharing: str | None = None
+    """Of a notebook: a whole GPU each, a rented slice each, or a shared machine."""
 
     @property
     def usd_mean(self) -> float | None:

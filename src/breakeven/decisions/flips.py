@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _FARTHEST = 100.0
 _FARTHEST_SPEEDUP = 1e6
-_LOOKS = 40
+_LOOKS = 20
 _SAME = 1e-9
 
 
@@ -40,7 +40,8 @@ def flips(choice: Option, rivals: Sequence[Option], job: Job, options: Sequence[
         least = min(_score(rival, limits) for rival in rivals)
         found.extend(_price(rival, _score(choice, limits)) for rival in rivals)
         found.append(_price(choice, min(least, limits.budget_usd or inf)))
-        found.extend(_speedup(rival, choice) for rival in rivals if rival.offer.gpu != choice.offer.gpu)
+        if choice.sharing is None:
+            found.extend(_speedup(rival, choice) for rival in rivals if rival.offer.gpu != choice.offer.gpu)
         found.extend(_success(rival, _score(choice, limits), limits) for rival in rivals)
         found.append(_success_of_choice(choice, least, limits))
     for base in sorted(gpu for gpu, entry in known.items() if entry.hours is not None):

@@ -27,26 +27,20 @@ ASSUMED_INTERRUPTIONS_PER_MACHINE_H = 0.05
 
 def outside_limits(offer: Offer, limits: Limits, gpu: Gpu) -> Reason | None:
     """The limit of the job that leaves this offer out, if one does."""
-    checks: tuple[tuple[str, object, bool], ...] = (
-        ("gpus", offer.gpu, not limits.gpus or offer.gpu in limits.gpus),
-        ("providers", offer.provider, not limits.providers or offer.provider in limits.providers),
-        ("tiers", offer.tier, not limits.tiers or offer.tier in limits.tiers),
-        ("markets", offer.market, offer.market in limits.markets),
-        (
-            "regions",
-            offer.region,
-            not limits.regions or bool({offer.region, offer.country} & set(limits.regions)),
-        ),
-        ("compliance", ", ".join(offer.compliance) or None, set(limits.compliance) <= set(offer.compliance)),
-        (
-            "memory_gb",
-            gpu.memory_gb,
-            limits.memory_gb is None or (gpu.memory_gb is not None and gpu.memory_gb >= limits.memory_gb),
-        ),
-    )
-    for limit, value, is_met in checks:
-        if not is_met:
-            return Reason("outside-limits", limit=limit, value=value)
+    if limits.providers and offer.provider not in limits.providers:
+        return Reason("outside-limits", limit="providers", value=offer.provider)
+    if offer.market not in limits.markets:
+        return Reason("outside-limits", limit="markets", value=offer.market)
+    if limits.gpus and offer.gpu not in limits.gpus:
+        return Reason("outside-limits", limit="gpus", value=offer.gpu)
+    if limits.tiers and offer.tier not in limits.tiers:
+        return Reason("outside-limits", limit="tiers", value=offer.tier)
+    if limits.regions and not {offer.region, offer.country} & set(limits.regions):
+        return Reason("outside-limits", limit="regions", value=offer.region)
+    if limits.compliance and not set(limits.compliance) <= set(offer.compliance):
+        return Reason("outside-limits", limit="compliance", value=", ".join(offer.compliance) or None)
+    if limits.memory_gb is not None and (gpu.memory_gb is None or gpu.memory_gb < limits.memory_gb):
+        return Reason("outside-limits", limit="memory_gb", value=gpu.memory_gb)
     return None
 
 
@@ -56,7 +50,7 @@ def make_option(job: Job, offer: Offer, gpus: int, hours: LogNormal | None, as_o
     Infeasible, with the reason, where it cannot compete.
     """
     billed, machines = _billed_gpus(offer, gpus)
-    reason = _cannot_be_priced(offer, as_of)
+    reason = cannot_be_priced(offer, as_of)
     if reason is None and hours is None:
         reason = Reason("no-time", gpu=offer.gpu, gpus=gpus)
     if reason is not None or hours is None or offer.usd_per_gpu_h is None:
@@ -131,8 +125,9 @@ def _billed_gpus(offer: Offer, gpus: int) -> tuple[int, int]:
     return (wanted if offer.gpus is None else machines * offer.gpus), machines
 
 
-def _cannot_be_priced(offer: Offer, as_of: date) -> Reason | None:
-    if offer.is_slice:
+def cannot_be_priced(offer: Offer, as_of: date, *, allows_slices: bool = False) -> Reason | None:
+    """Why an offer has no price that can be compared, if it has none."""
+    if offer.is_slice and not allows_slices:
         return Reason("slice", fraction=offer.fraction, mig=offer.mig)
     if offer.price.amount is None:
         return Reason("unknown-price")

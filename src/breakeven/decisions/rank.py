@@ -7,9 +7,10 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from breakeven.costs.break_even import needed_speedup
-from breakeven.decisions.caveats import caveats, is_old
+from breakeven.decisions.caveats import caveats, is_floor, is_old
 from breakeven.decisions.decision import BreakEven, Decision, Interval, Option
 from breakeven.decisions.flips import flips
+from breakeven.decisions.notebooks import is_priced_by_user, notebook_options
 from breakeven.decisions.options import make_option, outside_limits
 from breakeven.decisions.times import attempt_hours
 from breakeven.errors import Reason
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from breakeven.gpus.catalog import Gpu
     from breakeven.jobs.job import Job
+    from breakeven.offers.observing import Line
     from breakeven.offers.offer import Offer
 
 MARKETS = ("on-demand", "interruptible", "reserved")
@@ -27,7 +29,7 @@ MARKETS = ("on-demand", "interruptible", "reserved")
 
 def rank(
     job: Job,
-    offers: Iterable[Offer],
+    lines: Iterable[Line],
     *,
     gpus: Mapping[str, Gpu],
     as_of: date,
@@ -36,29 +38,33 @@ def rank(
 ) -> Decision:
     """The decision for a job over the newest observations of a book.
 
-    offers : one line per key, none seen after `as_of`; conflicts : pairs of lines that contradict each other;
-    all_lines : keep every line,
-    those outside the job's limits too, instead of the cheapest per GPU, provider, tier and market.
+    lines : the offers that compete, none seen after `as_of`; conflicts : pairs of lines that contradict each other;
+    all_lines : keep every line, those outside the job's limits too, instead of the cheapest per GPU, provider, tier
+    and market.
     """
     hours = attempt_hours(job.known)
+    by_user = is_priced_by_user(job)
     made: list[Option] = []
     left_out = 0
-    for offer in offers:
+    for offer, count in lines:
         outside = outside_limits(offer, job.limits, gpus[offer.gpu])
         if outside is not None:
-            left_out += 1
+            left_out += count
             if all_lines:
                 made.append(replace(make_option(job, offer, job.gpus[0], None, as_of), infeasible=outside))
             continue
-        for index, count in enumerate(job.gpus):
-            made.append(make_option(job, offer, count, hours.get(offer.gpu) if index == 0 else None, as_of))
+        if by_user:
+            made.extend(notebook_options(job, offer, gpus[offer.gpu], as_of))
+            continue
+        for index, wanted in enumerate(job.gpus):
+            made.append(make_option(job, offer, wanted, hours.get(offer.gpu) if index == 0 else None, as_of))
     options = _ordered(_without_incomplete(made if all_lines else _cheapest_lines(made, as_of)))
     choice = next(iter(contenders(options, as_of)), None)
     if choice is not None:
         options = [_with_saving(option, choice) for option in options]
     able = contenders(options, as_of)
     choice = next(iter(able), None)
-    pairs = _break_evens(able)
+    pairs = () if by_user else _break_evens(able)
     rival = None if choice is None else main_rival(choice, able)
     return Decision(
         job=job,
@@ -94,7 +100,7 @@ def _cheapest_lines(options: Iterable[Option], as_of: date) -> list[Option]:
     best: dict[tuple[object, ...], Option] = {}
     for option in options:
         offer = option.offer
-        line = (offer.gpu, offer.provider, offer.tier, offer.market, option.gpus, offer.is_slice)
+        line = (offer.gpu, offer.provider, offer.tier, offer.market, option.gpus, offer.is_slice, option.sharing)
         for key in ((line,), (line, "fresh")):
             if len(key) == 2 and is_old(option, as_of):
                 continue
@@ -116,10 +122,16 @@ def _without_incomplete(options: Sequence[Option]) -> list[Option]:
 
 
 def contenders(options: Sequence[Option], as_of: date) -> list[Option]:
-    """The feasible options, without the old prices of a GPU of which there is a fresher one."""
+    """The feasible options, without old or floor prices of a GPU of which there is a fresh, firmer one."""
     feasible = [option for option in options if option.infeasible is None]
+    sound = {option.offer.gpu for option in feasible if not is_old(option, as_of) and not is_floor(option)}
     fresh = {option.offer.gpu for option in feasible if not is_old(option, as_of)}
-    return [option for option in feasible if not is_old(option, as_of) or option.offer.gpu not in fresh]
+    return [
+        option
+        for option in feasible
+        if option.offer.gpu not in fresh
+        or (not is_old(option, as_of) and (option.offer.gpu not in sound or not is_floor(option)))
+    ]
 
 
 def _with_saving(option: Option, choice: Option) -> Option:
@@ -177,6 +189,8 @@ def main_rival(choice: Option, able: Sequence[Option]) -> Option | None:
     others = [option for option in able if option.offer.gpu != choice.offer.gpu]
     same_market = [option for option in others if option.offer.market == choice.offer.market]
     same_gpu = [option for option in able if option is not choice]
+    if choice.sharing is not None:
+        return next(iter(same_gpu), None)
     return next(iter(same_market or others or same_gpu), None)
 
 
@@ -207,6 +221,8 @@ def _reason(
     }
     if barred:
         return Reason("deadline-decides", **values, **_barred(barred))
+    if choice.sharing is not None:
+        return Reason("cheapest-user-hour", **{name: values[name] for name in ("rival", "saving_pct")})
     if rival.offer.gpu == choice.offer.gpu:
         return Reason("cheapest-line", **values)
     pair = next((one for one in pairs if one.dear is dear and one.cheap is cheap), None)

@@ -74,12 +74,13 @@ _UNITS = {
 }
 _MAX_LENGTH = 100
 _SPACES = " \u00a0\u202f\u2009"
-_GROUPED_EN = re.compile(r"[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?", re.ASCII)
-_PLAIN_EN = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,2})?", re.ASCII)
-_GROUPED_FR = re.compile(r"[1-9][0-9]{0,2}(?:[ .][0-9]{3})+(?:,[0-9]+)?", re.ASCII)
-_PLAIN_FR = re.compile(r"[0-9]+,[0-9]+|[0-9]+", re.ASCII)
-_DOT_GROUPS = re.compile(r"[1-9][0-9]{0,2}\.[0-9]{3}", re.ASCII)
-_AMOUNT = re.compile(
+# Patterns are compiled, and kept, when a text amount is first read: a book of plain numbers needs none of them.
+_GROUPED_EN = r"[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?"
+_PLAIN_EN = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,2})?"
+_GROUPED_FR = r"[1-9][0-9]{0,2}(?:[ .][0-9]{3})+(?:,[0-9]+)?"
+_PLAIN_FR = r"[0-9]+,[0-9]+|[0-9]+"
+_DOT_GROUPS = r"[1-9][0-9]{0,2}\.[0-9]{3}"
+_AMOUNT = (
     rf"(?P<before>[^\d+\-.,]*)(?P<sign>[+-]?)(?P<number>[\d.,{_SPACES}]*\d[.,]?(?:[eE][+-]?\d{{1,2}})?)(?P<after>.*)"
 )
 
@@ -132,16 +133,16 @@ def parse_decimal(text: str, convention: Convention | None) -> Decimal:
         return readings.pop()
     if convention == "en" and english is not None:
         return english
-    if convention == "fr" and french is not None and not _DOT_GROUPS.fullmatch(cleaned):
+    if convention == "fr" and french is not None and not re.fullmatch(_DOT_GROUPS, cleaned, re.ASCII):
         return french
     code = "ambiguous-amount" if convention is None else "ambiguous-dot"
     raise InputError(code, text=text, readings=tuple(sorted(readings)))
 
 
 def _read_english(text: str) -> Decimal | None:
-    if _PLAIN_EN.fullmatch(text):
+    if re.fullmatch(_PLAIN_EN, text, re.ASCII):
         return Decimal(text)
-    if _GROUPED_EN.fullmatch(text):
+    if re.fullmatch(_GROUPED_EN, text, re.ASCII):
         return Decimal(text.replace(",", ""))
     return None
 
@@ -151,9 +152,9 @@ def _read_french(text: str, *, has_dot_groups: bool) -> Decimal | None:
 
     A dot there is read only where it cannot be a decimal point, or French was said.
     """
-    if _PLAIN_FR.fullmatch(text):
+    if re.fullmatch(_PLAIN_FR, text, re.ASCII):
         return Decimal(text.replace(",", "."))
-    if _GROUPED_FR.fullmatch(text) and (has_dot_groups or "." not in text):
+    if re.fullmatch(_GROUPED_FR, text, re.ASCII) and (has_dot_groups or "." not in text):
         return Decimal(text.replace(" ", "").replace(".", "").replace(",", "."))
     return None
 
@@ -166,7 +167,7 @@ def parse_amount(text: str, convention: Convention | None) -> Amount:
     >>> parse_amount("2,69 $/h", None)
     Amount(value=Decimal('2.69'), currency='USD', unit=None, period='h')
     """
-    found = _AMOUNT.fullmatch(text.strip()) if len(text) <= _MAX_LENGTH else None
+    found = re.fullmatch(_AMOUNT, text.strip()) if len(text) <= _MAX_LENGTH else None
     if found is None:
         raise InputError("not-an-amount", text=text)
     try:

@@ -6,8 +6,12 @@ A book is read whole or not at all: the first line that cannot be read is an err
 from __future__ import annotations
 
 import csv
+import gc
+import re
 from datetime import UTC, datetime
+from decimal import Decimal
 from itertools import chain, pairwise
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,19 +30,24 @@ from breakeven.gpus import catalog
 from breakeven.offers.amounts import Convention, parse_amount, parse_currency
 from breakeven.offers.offer import (
     AVAILABILITIES,
+    HOURS_PER_PERIOD,
     MARKETS,
     PERIODS,
     PRICE_STATUSES,
     EgressTier,
     Offer,
     Price,
+    escaped,
     offer_id,
     price_per_gpu_h,
 )
 from breakeven.units import parse_number, parse_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
+    from collections.abc import Sequence as Row
+
+    Cells = Row[str]
 
 SHIPPED_BOOK = Path(__file__).parent / "data" / "book.csv"
 REQUIRED_COLUMNS = ("gpu", "provider", "price", "unit", "period")
@@ -66,18 +75,23 @@ def load_book(path: str | Path, *, amounts: Convention | None = None, name: str 
     try:
         if Path(path).suffix.lower() in {".yaml", ".yml", ".json"}:
             rows = _yaml_rows(read_yaml(read_text(path, max_bytes=MAX_YAML_BYTES), file=file), file)
-            return [_RowReader(file, amounts, keys).read(cells, line) for keys, cells, line in rows]
+            return [RowReader(file, amounts, keys).read(cells, line) for keys, cells, line in rows]
         return _read_csv(path, file, amounts)
     except BreakevenError as error:
         raise error.at(file=file) from None
 
 
 def _read_csv(path: str | Path, file: str, amounts: Convention | None) -> list[Offer]:
+    had_collector = gc.isenabled()
+    gc.disable()  # a million records without a cycle among them: collecting would take half the time
     try:
         return list(_csv_offers(path, file, amounts))
     except InputError as error:
         error.place = "column"
         raise
+    finally:
+        if had_collector:
+            gc.enable()
 
 
 def _csv_offers(path: str | Path, file: str, amounts: Convention | None) -> Iterator[Offer]:
@@ -87,7 +101,7 @@ def _csv_offers(path: str | Path, file: str, amounts: Convention | None) -> Iter
         raise InputError("file-empty", file=file)
     rows = csv.reader(chain([first], lines), delimiter=max(",;\t", key=first.count), strict=True)
     try:
-        reader = _RowReader(file, amounts, [column.strip() for column in next(rows)])
+        reader = RowReader(file, amounts, [column.strip() for column in next(rows)])
         for cells in rows:
             if not any(cells):
                 continue
@@ -131,108 +145,183 @@ def _yaml_cell(key: str, node: Node, row: Mapping) -> str | _Number:
     return node.text if node.is_quoted or "," in node.text else _Number(node.text)
 
 
-class _RowReader:
-    """Reads cells under one header; equal cells are parsed once."""
+class RowReader:
+    """Reads rows under one header of book columns.
+
+    What many rows share (all but price, place, day and note) is parsed once and copied.
+    """
 
     def __init__(self, file: str, amounts: Convention | None, header: list[str]) -> None:
         self.width = len(header)
         self._file = file
         self._amounts: Convention | None = amounts
+        self._check(header)
+        self._price_indexes = [header.index(column) if column in header else None for column in _PRICE_COLUMNS]
+        plain = [(index, column) for index, column in enumerate(header) if column in _CELL_READERS]
+        self._shared = [place for place in plain if place[1] not in _OWN_COLUMNS]
+        self._own = [
+            (index, column, _SLOTS[_CELL_READERS[column][0]], _CELL_READERS[column][1])
+            for index, column in plain
+            if column in _OWN_COLUMNS
+        ]
+        self._shared_key = itemgetter(*(index for index, _ in self._shared))
+        self._templates: dict[Any, tuple[list[Any], str, float, str]] = {}
+        self._shared_cells: dict[tuple[int, str], Any] = {}
+        self._own_cells: list[dict[str, Any]] = [{"": None} for _ in self._own]
+        self._prices: dict[tuple[str, ...], tuple[Price, float | None]] = {}
+        self._price_words: dict[tuple[str, ...], tuple[str, str, str | None, str, float | None]] = {}
+
+    @staticmethod
+    def _check(header: list[str]) -> None:
+        known = (*_CELL_READERS, *_PRICE_COLUMNS)
         for column in header:
-            if column not in _CELL_READERS and column not in _PRICE_COLUMNS:
-                candidates = nearest(column, (*_CELL_READERS, *_PRICE_COLUMNS))
-                raise InputError("unknown-column", line=1, key=column, candidates=candidates)
+            if column not in known:
+                raise InputError("unknown-column", line=1, key=column, candidates=nearest(column, known))
             if header.count(column) > 1:
                 raise InputError("duplicate-column", line=1, key=column)
         for column in REQUIRED_COLUMNS:
             if column not in header:
                 raise InputError("missing-column", line=1, key=column, required=REQUIRED_COLUMNS)
-        self._price_indexes = [header.index(column) if column in header else None for column in _PRICE_COLUMNS]
-        self._plain = [
-            (index, column, *_CELL_READERS[column]) for index, column in enumerate(header) if column in _CELL_READERS
-        ]
-        self._cells: list[dict[str, Any]] = [{} for _ in header]
-        self._prices: dict[tuple[str, ...], Price] = {}
 
-    def read(self, cells: list[str | _Number], line: int) -> Offer:
-        """The offer of one row."""
-        key: str | None = None
+    def read(self, cells: Cells, line: int) -> Offer:
+        """The offer of one row.
+
+        Raises: InputError with file, line and column.
+        """
         try:
-            values: dict[str, Any] = {}
-            for index, column, field, reader in self._plain:
+            shared = self._shared_key(cells)
+            template = self._templates.get(shared)
+            if template is None:
+                template = self._templates[shared] = self._template(cells)
+            values, prefix, divisor, suffix = template
+            values = values.copy()
+            own = self._own_cells
+            for place, (index, column, slot, reader) in enumerate(self._own):
                 cell = cells[index]
-                if not cell:
-                    continue
-                known = self._cells[index]
+                known = own[place]
                 if cell not in known:
-                    key = column
-                    stripped = cell.strip()
-                    if not stripped:
-                        continue
-                    known[cell] = reader(stripped, None if isinstance(cell, _Number) else self._amounts)
-                values[field] = known[cell]
-            key = None
-            return self._finish(values, self._price(cells), line)
+                    known[cell] = self._parsed(cell, column, reader)
+                values[slot] = known[cell]
+            price, per_hour = self._price(cells)
+            rate = self._rate(price, per_hour, values, divisor)
         except InputError as error:
-            raise error.at(file=self._file, line=line, key=key) from None
+            raise error.at(file=self._file, line=line) from None
+        instance, region = values[_INSTANCE], values[_REGION]
+        if instance is not None:
+            prefix = f"{prefix}/instance={escaped(instance)}"
+        if region is not None:
+            prefix = f"{prefix}/region={escaped(region)}"
+        values[0] = prefix + suffix
+        values[_PRICE] = price
+        values[_RATE] = rate
+        values[_FILE] = self._file
+        values[_LINE] = line
+        return Offer._make(values)
 
-    def _price(self, cells: list[str | _Number]) -> Price:
-        key = tuple("" if index is None else cells[index] for index in self._price_indexes)
-        price = self._prices.get(key)
-        if price is None:
-            price = self._prices[key] = _read_price(key, self._amounts)
-        return price
+    def _parsed(self, cell: str, column: str, reader: Callable[[str, Convention | None], Any]) -> Any:
+        stripped = cell.strip()
+        if not stripped:
+            return None
+        try:
+            return reader(stripped, None if isinstance(cell, _Number) else self._amounts)
+        except InputError as error:
+            raise error.at(key=column) from None
 
-    def _finish(self, values: dict[str, Any], price: Price, line: int) -> Offer:
+    def _template(self, cells: Cells) -> tuple[list[Any], str, float, str]:
+        """What rows share: values by slot, the start and the end of the id, and the GPUs that a price is divided by."""
+        values = _DEFAULTS.copy()
+        for index, column in self._shared:
+            cell = cells[index]
+            if not cell:
+                continue
+            field, reader = _CELL_READERS[column]
+            place = (index, cell)
+            if place not in self._shared_cells:
+                self._shared_cells[place] = self._parsed(cell, column, reader)
+            value = self._shared_cells[place]
+            if value is not None:
+                values[_SLOTS[field]] = value
         for column in ("gpu", "provider"):
-            if column not in values:
+            if values[_SLOTS[column]] is None:
                 raise InputError("missing-cell", key=column)
-        market = values.setdefault("market", "on-demand")
-        if price.unit == "node" and "gpus" not in values:
+        named = {
+            name: values[_SLOTS[name]]
+            for name in ("provider", "gpu", "market", "tier", "gpus", "fraction", "mig", "term_months")
+        }
+        prefix = offer_id(**named)
+        return values, prefix, float(values[_SLOTS["fraction"]]), "/private" if values[_SLOTS["is_private"]] else ""
+
+    def _rate(self, price: Price, per_hour: float | None, values: list[Any], divisor: float) -> float | None:
+        """The price per whole GPU and hour [USD]."""
+        if price.unit == "node" and values[_GPUS] is None:
             raise InputError("node-without-gpus", key="gpus")
-        own = price_per_gpu_h(
-            price,
-            gpus=values.get("gpus"),
-            fraction=values.get("fraction", 1.0),
-            term_months=values.get("term_months"),
-        )
+        if price.period == "term":
+            term = values[_SLOTS["term_months"]]
+            own = price_per_gpu_h(price, gpus=values[_GPUS], fraction=divisor, term_months=term)
+        elif per_hour is None:
+            return None
+        else:
+            own = per_hour / divisor / (values[_GPUS] if price.unit == "node" else 1)
         if own is not None and own > MAX_USD_PER_GPU_H:
             raise InputError("absurd-price", key="price", text=price.text, per_gpu_h=own, currency=price.currency)
-        identifier = offer_id(
-            provider=values["provider"],
-            gpu=values["gpu"],
-            market=market,
-            tier=values.get("tier"),
-            instance=values.get("instance"),
-            gpus=values.get("gpus"),
-            region=values.get("region"),
-            fraction=values.get("fraction", 1.0),
-            mig=values.get("mig"),
-            term_months=values.get("term_months"),
-            is_private=values.get("is_private", False),
-        )
-        return Offer(
-            id=identifier,
-            price=price,
-            usd_per_gpu_h=own if price.currency == "USD" else None,
-            file=self._file,
-            line=line,
-            **values,
-        )
+        return own if price.currency == "USD" else None
+
+    def _price(self, cells: Cells) -> tuple[Price, float | None]:
+        key = tuple("" if index is None else cells[index] for index in self._price_indexes)
+        known = self._prices.get(key)
+        if known is None:
+            known = self._plain_price(key) or self._any_price(key)
+            if len(self._prices) < _MOST_CACHED:
+                self._prices[key] = known
+        return known
+
+    def _plain_price(self, key: tuple[str, ...]) -> tuple[Price, float | None] | None:
+        """A price written as a machine writes it, with its currency in the column: the way of long books."""
+        text = key[0]
+        if self._amounts == "fr" or not key[3] or not _PLAIN_PRICE.fullmatch(text):
+            return None
+        words = self._price_words.get(key[1:])
+        if words is None:
+            unit, period, currency, status = _price_words(*key[1:])
+            words = self._price_words[key[1:]] = (unit, period, currency, status, HOURS_PER_PERIOD.get(period))
+        unit, period, currency, status, hours = words
+        value = float(text)
+        if status == "unknown" or not value:
+            return None
+        return Price(Decimal(text), currency, unit, period, text, status), None if hours is None else value / hours
+
+    def _any_price(self, key: tuple[str, ...]) -> tuple[Price, float | None]:
+        price = _read_price(key, self._amounts)
+        return price, price_per_gpu_h(price._replace(unit="gpu"), gpus=None, fraction=1.0, term_months=None)
 
 
+_DEFAULTS: list[Any] = [Offer._field_defaults.get(name) for name in Offer._fields]
+_SLOTS = {name: index for index, name in enumerate(Offer._fields)}
+_GPUS, _INSTANCE, _REGION = _SLOTS["gpus"], _SLOTS["instance"], _SLOTS["region"]
+_PRICE, _RATE, _FILE, _LINE = (_SLOTS[name] for name in ("price", "usd_per_gpu_h", "file", "line"))
+_PLAIN_PRICE = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,12})?", re.ASCII)
+_MOST_CACHED = 100_000
+_OWN_COLUMNS = frozenset({"region", "instance", "note", "seen_at", "source", "vcpu", "ram_gb"})
 _PRICE_COLUMNS = ("price", "unit", "period", "currency", "price_status")
 
 
-def _read_price(cells: tuple[str, ...], amounts: Convention | None) -> Price:
-    text, unit_text, period_text, currency_text, status_text = (cell.strip() for cell in cells)
-    unit = _read_choice(unit_text, ("gpu", "node"), "unit")
-    period = _read_choice(period_text, PERIODS, "period")
-    status = _read_choice(status_text, PRICE_STATUSES, "price_status") if status_text else "known"
+def _price_words(unit: str, period: str, currency: str, status: str) -> tuple[str, str, str | None, str]:
+    """The columns beside the amount."""
     try:
-        currency = parse_currency(currency_text) if currency_text else None
+        code = parse_currency(currency) if currency.strip() else None
     except InputError as error:
         raise error.at(key="currency") from None
+    return (
+        _read_choice(unit.strip(), ("gpu", "node"), "unit"),
+        _read_choice(period.strip(), PERIODS, "period"),
+        code,
+        _read_choice(status.strip(), PRICE_STATUSES, "price_status") if status.strip() else "known",
+    )
+
+
+def _read_price(cells: tuple[str, ...], amounts: Convention | None) -> Price:
+    text = cells[0].strip()
+    unit, period, currency, status = _price_words(*cells[1:])
     if not text:
         return Price(None, currency, unit, period, text, "unknown")
     try:
@@ -400,51 +489,3 @@ COLUMNS = (
     *(column for column in ("currency", "price_status", *_CELL_READERS) if column not in REQUIRED_COLUMNS),
 )
 """Every column a book may have."""
-
-
-def newest_observations(offers: Iterable[Offer], as_of: datetime) -> tuple[list[Offer], list[tuple[Offer, Offer]]]:
-    """The newest observation of each key seen up to `as_of`, and the pairs that contradict each other.
-
-    A line without a date counts as the oldest. Where one key has two prices of the same moment, the dearer one is
-    kept and the
-    pair (kept, other) is reported.
-    """
-    kept: dict[str, Offer] = {}
-    conflicts: dict[str, tuple[Offer, Offer]] = {}
-    for offer in offers:
-        if offer.seen_at is not None and offer.seen_at > as_of:
-            continue
-        known = kept.get(offer.id)
-        if known is None:
-            kept[offer.id] = offer
-            continue
-        rank, known_rank = _moment(offer), _moment(known)
-        if rank > known_rank:
-            kept[offer.id] = offer
-            conflicts.pop(offer.id, None)
-        elif rank == known_rank and _differs(offer, known):
-            dearer, other = (offer, known) if _dearness(offer) > _dearness(known) else (known, offer)
-            kept[offer.id] = dearer
-            conflicts[offer.id] = (dearer, other)
-    return list(kept.values()), list(conflicts.values())
-
-
-def _differs(one: Offer, other: Offer) -> bool:
-    """Whether two lines of one key give different prices, whatever unit and period they are quoted in."""
-    if one.usd_per_gpu_h is not None and other.usd_per_gpu_h is not None:
-        return abs(one.usd_per_gpu_h - other.usd_per_gpu_h) > 1e-9 * other.usd_per_gpu_h
-    return (one.price.amount, one.price.currency, one.price.unit, one.price.period) != (
-        other.price.amount, other.price.currency, other.price.unit, other.price.period,
-    )  # fmt: skip
-
-
-def _dearness(offer: Offer) -> float:
-    """The price per GPU and hour [USD]; what cannot be priced ranks below what can."""
-    return -1.0 if offer.usd_per_gpu_h is None else offer.usd_per_gpu_h
-
-
-_NEVER = datetime.min.replace(tzinfo=UTC)
-
-
-def _moment(offer: Offer) -> datetime:
-    return _NEVER if offer.seen_at is None else offer.seen_at

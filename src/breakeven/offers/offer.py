@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from datetime import date, datetime
@@ -22,7 +21,7 @@ PERIODS = ("s", "min", "h", "day", "week", "month", "year", "term")
 PRICE_STATUSES = ("known", "unknown", "floor", "estimated", "variable")
 AVAILABILITIES = ("in-stock", "listed", "unknown")
 
-_HOURS_PER_PERIOD = {
+HOURS_PER_PERIOD = {
     "s": 1 / SECONDS_PER_HOUR,
     "min": 1 / 60,
     "h": 1.0,
@@ -33,8 +32,7 @@ _HOURS_PER_PERIOD = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Price:
+class Price(NamedTuple):
     """A price as quoted; `amount` is None when the line gives none or 0 (not sold that way: unknown, never free)."""
 
     amount: Decimal | None
@@ -45,16 +43,14 @@ class Price:
     status: str
 
 
-@dataclass(frozen=True, slots=True)
-class EgressTier:
+class EgressTier(NamedTuple):
     """From `from_gb` on, each further GB sent out costs `usd_per_gb`."""
 
     from_gb: float
     usd_per_gb: float
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Offer:
+class Offer(NamedTuple):
     """What a provider rents: GPU x count x region x market.
 
     `gpus` None means any count; `fraction` is the share of one GPU that is rented (a slice), 1 for a whole one;
@@ -124,14 +120,15 @@ def price_per_gpu_h(price: Price, *, gpus: int | None, fraction: float, term_mon
     if price.period == "term":
         hours = None if term_months is None else term_months * HOURS_PER_MONTH
     else:
-        hours = _HOURS_PER_PERIOD[price.period]
+        hours = HOURS_PER_PERIOD[price.period]
     if hours is None:
         return None
     count = float(gpus or 1) if price.unit == "node" else 1.0
     return float(price.amount) / hours / count / fraction
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
+    """A part of an id, its separators spelled out."""
     return text.replace("%", "%25").replace("/", "%2F").replace(" ", "%20")
 
 
@@ -154,19 +151,19 @@ def offer_id(  # noqa: PLR0913 - the parts of the key
     >>> offer_id(provider="lambda", gpu="nvidia-h100-sxm-80gb", market="on-demand", gpus=8)
     'lambda/nvidia-h100-sxm-80gb/x8/on-demand'
     """
-    parts = [_escaped(provider), gpu]
+    parts = [escaped(provider), gpu]
     if gpus is not None:
         parts.append(f"x{gpus}")
     if fraction != 1.0:
         parts.append(f"fraction={fraction:g}")
     if mig is not None:
-        parts.append(f"mig={_escaped(mig)}")
+        parts.append(f"mig={escaped(mig)}")
     parts.append(market)
     if term_months is not None:
         parts.append(f"term={term_months:g}")
     for name, value in (("tier", tier), ("instance", instance), ("region", region)):
         if value is not None:
-            parts.append(f"{name}={_escaped(value)}")
+            parts.append(f"{name}={escaped(value)}")
     if is_private:
         parts.append("private")
     return "/".join(parts)

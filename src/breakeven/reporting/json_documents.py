@@ -12,9 +12,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import date
 
+    from breakeven.decisions.comparison import Comparison
     from breakeven.decisions.decision import BreakEven, Decision, Interval, Option
+    from breakeven.decisions.month import Month
+    from breakeven.errors import Caveat
     from breakeven.gpus.catalog import Gpu
     from breakeven.gpus.names import Identity
+    from breakeven.offers.offer import Offer
     from breakeven.reporting.words import Words
 
 FORMAT = 1
@@ -25,13 +29,41 @@ def dumps(document: Any) -> str:
     return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
-def decisions_document(decisions: Sequence[Decision], as_of: date, words: Sequence[Words]) -> dict[str, Any]:
+def decisions_document(
+    decisions: Sequence[Decision], as_of: date, words: Sequence[Words], month: Month | None = None
+) -> dict[str, Any]:
     """`decide --json`."""
     return {
         "format": FORMAT,
         "as_of": as_of.isoformat(),
         "decisions": [decision_document(decision, own) for decision, own in zip(decisions, words, strict=True)],
-        "month": None,
+        "month": None if month is None else _month(month),
+    }
+
+
+def _month(month: Month) -> dict[str, Any]:
+    return {
+        "runs": month.runs,
+        "options": [
+            {
+                "provider": option.provider,
+                "tier": option.tier,
+                "gpu": option.gpu,
+                "market": option.market,
+                "usd": option.usd,
+                "gpu_hours": option.gpu_hours,
+                "reservation": {
+                    "machines": option.reservation.machines,
+                    "gpus_per_machine": option.reservation.gpus_per_machine,
+                    "utilisation": option.reservation.utilisation,
+                    "break_even_usd_per_gpu_h": option.reservation.break_even_usd_per_gpu_h,
+                    "offer": None if option.reservation.offer is None else option.reservation.offer.id,
+                    "usd": option.reservation.usd,
+                    "wins": option.reservation.wins,
+                },
+            }
+            for option in month.options
+        ],
     }
 
 
@@ -77,7 +109,9 @@ def _interval(interval: Interval | None) -> dict[str, float] | None:
 
 def _option(option: Option) -> dict[str, Any]:
     offer, hours, mean = option.offer, option.hours, option.mean
+    sharing = {} if option.sharing is None else {"sharing": option.sharing}
     return {
+        **sharing,
         "offer": offer.id,
         "provider": offer.provider,
         "tier": offer.tier,
@@ -171,3 +205,103 @@ def identities_document(identities: Iterable[Identity]) -> list[dict[str, Any]]:
         }
         for identity in identities
     ]
+
+
+def offers_document(offers: Iterable[Offer], day: date) -> dict[str, Any]:
+    """`offers list --json`."""
+    return {"offers": [_offer(offer, day) for offer in offers]}
+
+
+def _offer(offer: Offer, day: date) -> dict[str, Any]:
+    price = offer.price
+    return {
+        "id": offer.id,
+        "provider": offer.provider,
+        "tier": offer.tier,
+        "gpu": offer.gpu,
+        "gpus": offer.gpus,
+        "fraction": offer.fraction,
+        "mig": offer.mig,
+        "market": offer.market,
+        "instance": offer.instance,
+        "region": offer.region,
+        "country": offer.country,
+        "usd_per_gpu_h": offer.usd_per_gpu_h,
+        "price": price.text,
+        "currency": price.currency,
+        "unit": price.unit,
+        "period": price.period,
+        "price_status": price.status,
+        "seen_at": None if offer.seen_at is None else offer.seen_at.date().isoformat(),
+        "age_days": offer.age_days(day),
+        "valid_until": None if offer.valid_until is None else offer.valid_until.date().isoformat(),
+        "source": offer.source,
+        "private": offer.is_private,
+        "availability": offer.availability,
+        "storage_usd_per_gb_month": offer.storage_usd_per_gb_month,
+        "egress_usd_per_gb": None if offer.egress is None else [list(tier) for tier in offer.egress],
+        "billing_increment_s": offer.billing_increment_s,
+        "billing_minimum_s": offer.billing_minimum_s,
+        "interruption_notice_s": offer.interruption_notice_s,
+        "term_months": offer.term_months,
+        "upfront_usd": offer.upfront_usd,
+        "min_gpus": offer.min_gpus,
+        "vcpu": offer.vcpu,
+        "ram_gb": offer.ram_gb,
+        "nvme_gb": offer.nvme_gb,
+        "network_gbps": offer.network_gbps,
+        "interconnect": offer.interconnect,
+        "fabric": offer.fabric,
+        "sla_pct": offer.sla_pct,
+        "compliance": list(offer.compliance),
+        "note": offer.note,
+    }
+
+
+def warnings_document(warnings: Iterable[Caveat], words: Words) -> dict[str, Any]:
+    """`offers check --json`."""
+    return {
+        "warnings": [
+            {"code": one.code, **_plain(one.values), "text": formats.unbroken(words.caveat(one), words.locale)}
+            for one in warnings
+        ]
+    }
+
+
+def comparison_document(comparison: Comparison, words: Words) -> dict[str, Any]:
+    """`compare --json`."""
+    return {
+        "as_of": comparison.as_of.isoformat(),
+        "gpus": [gpu_document(comparison.first), gpu_document(comparison.second)],
+        "figures": [
+            {
+                "name": pair.name,
+                "values": [None if figure is None else figure.value for figure in (pair.first, pair.second)],
+                "ratio": pair.ratio,
+            }
+            for pair in comparison.figures
+        ],
+        "prices": [
+            {
+                "provider": pair.provider,
+                "tier": pair.tier,
+                "market": pair.market,
+                "offers": [None if offer is None else offer.id for offer in (pair.first, pair.second)],
+                "usd_per_gpu_h": [
+                    None if offer is None else offer.usd_per_gpu_h for offer in (pair.first, pair.second)
+                ],
+                "seen_at": [
+                    None if offer is None or offer.seen_at is None else offer.seen_at.date().isoformat()
+                    for offer in (pair.first, pair.second)
+                ],
+                "dearer": None if pair.dearer is None else pair.dearer.gpu,
+                "needed_speedup": pair.price_ratio,
+            }
+            for pair in comparison.prices
+        ],
+        "break_even": [_break_even(pair) for pair in comparison.job_pairs],
+        "caveats": [
+            {"code": one.code, **_plain(one.values), "text": formats.unbroken(words.caveat(one), words.locale)}
+            for one in comparison.caveats
+        ],
+    }

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from breakeven.reporting import formats
 
 if TYPE_CHECKING:
-    from breakeven.decisions.decision import BreakEven
+    from breakeven.decisions.decision import BreakEven, Interval
     from breakeven.reporting.words import Words
 
 WIDTH = 58
@@ -36,9 +36,22 @@ ASCII = Glyphs("|", "-", "|", "o", "=", "~", "#")
 
 def ruler_lines(pair: BreakEven, basis: str, words: Words, *, glyphs: Glyphs = UNICODE) -> list[str]:
     """The ruler of a pair of GPUs, three lines of at most 80 columns after a title."""
-    values = [1.0, pair.speedup.low, pair.speedup.high]
-    if pair.needed_speedup is not None:
-        values.append(pair.needed_speedup)
+    title = words(
+        "{dear} over {cheap}",
+        dear=words.short_gpu(pair.dear.offer.gpu, pair.cheap.offer.gpu),
+        cheap=words.short_gpu(pair.cheap.offer.gpu, pair.dear.offer.gpu),
+    )
+    return [f" {title}", *axis_lines(pair.needed_speedup, pair.speedup, basis, words, glyphs=glyphs)]
+
+
+def axis_lines(
+    needed: float | None, speedup: Interval | None, basis: str, words: Words, *, glyphs: Glyphs = UNICODE
+) -> list[str]:
+    """The axis with its numbers above and its names below.
+
+    needed : break-even speedup (None: no speedup is enough); speedup : the job's, None where there is no job.
+    """
+    values = [1.0, *(() if speedup is None else (speedup.low, speedup.high)), *(() if needed is None else (needed,))]
     low = max((tick for tick in _TICKS if tick <= min(values)), default=min(values))
     high = min((tick for tick in _TICKS if tick >= max(values) * 1.15), default=max(values) * 1.15)
 
@@ -47,36 +60,29 @@ def ruler_lines(pair: BreakEven, basis: str, words: Words, *, glyphs: Glyphs = U
 
     axis = [glyphs.line] * WIDTH
     axis[0], axis[-1] = glyphs.left, glyphs.right
-    bar = glyphs.hatched if basis == "predicted" else glyphs.solid
-    for place in range(column(pair.speedup.low), column(pair.speedup.high) + 1):
-        axis[place] = bar
-    job = column(pair.speedup.median)
-    axis[job] = glyphs.job
-    above = [
-        (0, _times(low, words)),
-        (job, _times(pair.speedup.median, words)),
-        (WIDTH - 1, _times(high, words)),
-    ]
-    below = [(job, words("this job ({basis:code})", basis=basis))]
-    if pair.needed_speedup is not None and abs(column(pair.needed_speedup) - job) < 5:  # no room for both numbers above
-        below = [
-            (job, words("this job {speedup} ({basis:code})", speedup=_times(pair.speedup.median, words), basis=basis))
-        ]
-    if pair.needed_speedup is not None:
-        mark = column(pair.needed_speedup)
-        if mark == job and pair.needed_speedup != pair.speedup.median:  # both are to be seen, on their sides
-            mark += 1 if pair.needed_speedup > pair.speedup.median else -1
-            mark = max(0, min(WIDTH - 1, mark))
+    above, below = [(0, _times(low, words))], []
+    job = None if speedup is None else column(speedup.median)
+    if speedup is not None and job is not None:
+        bar = glyphs.hatched if basis == "predicted" else glyphs.solid
+        for place in range(column(speedup.low), column(speedup.high) + 1):
+            axis[place] = bar
+        axis[job] = glyphs.job
+        shown = _times(speedup.median, words)
+        above.append((job, shown))
+        text = words("this job ({basis:code})", basis=basis)
+        if needed is not None and abs(column(needed) - job) < 5:  # no room for both numbers above
+            text = words("this job {speedup} ({basis:code})", speedup=shown, basis=basis)
+        below.append((job, text))
+    if needed is not None:
+        mark = column(needed)
+        if speedup is not None and mark == job and needed != speedup.median:  # both are to be seen, on their sides
+            mark = max(0, min(WIDTH - 1, mark + (1 if needed > speedup.median else -1)))
         axis[mark] = glyphs.mark
-        above.insert(1, (mark, _times(pair.needed_speedup, words)))
+        above.insert(1, (mark, _times(needed, words)))
         below.append((mark, words("break-even")))
-    title = words(
-        "{dear} over {cheap}",
-        dear=words.short_gpu(pair.dear.offer.gpu, pair.cheap.offer.gpu),
-        cheap=words.short_gpu(pair.cheap.offer.gpu, pair.dear.offer.gpu),
-    )
+    above.append((WIDTH - 1, _times(high, words)))
     indent = " " * 11
-    return [f" {title}", *(indent + line for line in (_labels(above), "".join(axis), *_stacked(below)))]
+    return [indent + line for line in (_labels(above), "".join(axis), *_stacked(below))]
 
 
 def _times(value: float, words: Words) -> str:

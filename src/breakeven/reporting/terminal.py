@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from breakeven.decisions.decision import BreakEven, Decision, Flip, Interval, Option
+    from breakeven.decisions.month import Month
     from breakeven.gpus.catalog import Gpu
     from breakeven.gpus.names import Identity
     from breakeven.reporting.words import Words
@@ -55,11 +56,12 @@ def decision_text(decision: Decision, words: Words, style: Style, *, all_lines: 
     blocks.append(_left_out(decision, words))
     notes = [words.caveat(caveat) for caveat in decision.caveats]
     if notes:
-        blocks.append([f"  {words('Mind:')}", *(line for note in notes for line in _wrapped(note, "  - ", "    "))])
+        blocks.append([f"  {words('Mind:')}", *(line for note in notes for line in wrapped(note, "  - ", "    "))])
     return formats.unbroken("\n\n".join("\n".join(block) for block in blocks if block) + "\n", words.locale)
 
 
-def _wrapped(text: str, first: str = "  ", rest: str = "  ") -> list[str]:
+def wrapped(text: str, first: str = "  ", rest: str = "  ") -> list[str]:
+    """A paragraph within the width, with its indents."""
     return wrap(text, WIDTH - 1, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
 
 
@@ -92,8 +94,8 @@ def _verdict(decision: Decision, words: Words, style: Style) -> list[str]:
     choice = decision.choice
     if choice is None or choice.mean is None:
         return [
-            *(style.strong(line) for line in _wrapped(words("Nothing to rent for this job."))),
-            *_wrapped(why_nothing(decision, words)),
+            *(style.strong(line) for line in wrapped(words("Nothing to rent for this job."))),
+            *wrapped(why_nothing(decision, words)),
         ]
     sentence = words(
         "Rent {gpus} x {gpu:gpu} at {provider}{market}: {usd:usd} per {result:code}",
@@ -108,19 +110,21 @@ def _verdict(decision: Decision, words: Words, style: Style) -> list[str]:
         usd=choice.mean.usd,
         result=_accepted(decision),
     )
+    if choice.sharing is not None:
+        sentence += " (" + words("{sharing:code}", sharing=choice.sharing) + ")"
     rival = decision.rival
     if rival is not None and rival.saving_pct is not None and rival.saving_pct >= 0.5:
         sentence += words(", {saving:pct} less.", saving=rival.saving_pct)
     else:
         sentence += "."
-    lines = [*(style.strong(line) for line in _wrapped(sentence)), *_wrapped(reason_text(decision, words))]
+    lines = [*(style.strong(line) for line in wrapped(sentence)), *wrapped(reason_text(decision, words))]
     if choice.mean.interval_h is not None:
         text = words(
             "Write a checkpoint every {minutes} minutes of work; expect {interruptions:ratio} interruptions.",
             minutes=formats.significant(60 * choice.mean.interval_h, 2, words.locale),
             interruptions=choice.mean.interruptions,
         )
-        lines.extend(_wrapped(text))
+        lines.extend(wrapped(text))
     return lines
 
 
@@ -203,11 +207,11 @@ def _table(decision: Decision, words: Words, style: Style, *, all_lines: bool) -
     count = len(feasible) if all_lines else _MOST_ROWS
     rows = [_row(option, words, style, names_market=names_market) for option in feasible[:count]]
     rows, head, first, widths = _fitted(rows, head)
-    lines = ["  " + _line(head, first, widths)]
+    lines = ["  " + table_line(head, first, widths)]
     for option, row in zip(feasible, rows, strict=False):
         is_choice = option is decision.choice
         pieces = wrap(row[0], first, break_on_hyphens=False) or [""]
-        line = ("> " if is_choice else "  ") + _line([pieces[0], *row[1:]], first, widths)
+        line = ("> " if is_choice else "  ") + table_line([pieces[0], *row[1:]], first, widths)
         lines.append(style.chosen(line) if is_choice else line)
         lines.extend(f"    {piece}" for piece in wrap(" ".join(pieces[1:]), first - 2, break_on_hyphens=False))
     if len(feasible) > len(rows):
@@ -230,7 +234,8 @@ def _fitted(rows: list[list[str]], head: list[str]) -> tuple[list[list[str]], li
     return rows, head, first, widths
 
 
-def _line(cells: Sequence[str], first: int, widths: Sequence[int]) -> str:
+def table_line(cells: Sequence[str], first: int, widths: Sequence[int]) -> str:
+    """A row: the first cell to the left, the others to the right."""
     right = "  ".join(cell.rjust(width) for cell, width in zip(cells[1:], widths, strict=True))
     return f"{cells[0].ljust(first)}  {right}".rstrip()
 
@@ -244,14 +249,17 @@ def _with_range(shown: str, interval: Interval, words: Words, style: Style) -> s
 
 def _row(option: Option, words: Words, style: Style, *, names_market: bool) -> list[str]:
     offer, mean, usd = option.offer, option.mean, option.usd
+    name = words.offer(offer, names_market=names_market)
+    if option.sharing is not None:
+        name += ", " + words("{sharing:code}", sharing=option.sharing)
     if mean is None or usd is None or option.hours_to_result is None:
-        return [words.offer(offer, names_market=names_market), "", "", "", "", ""]
+        return [name, "", "", "", "", ""]
     count = str(option.gpus_billed)
     if option.gpus_billed != option.gpus:
         count = words("{used} of {billed}", used=option.gpus, billed=option.gpus_billed)
     cost = _with_range(formats.cents(mean.usd, words.locale), usd, words, style)
     return [
-        words.offer(offer, names_market=names_market),
+        name,
         count,
         formats.rate(offer.usd_per_gpu_h or 0.0, words.locale),
         formats.hours(option.hours_to_result.median, words.locale),
@@ -272,7 +280,7 @@ def _flips(decision: Decision, words: Words) -> list[str]:
     ]
     if not parts:
         return []
-    return _wrapped(words("It flips if {parts}.", parts=formats.listed(parts, words("or"))))
+    return wrapped(words("It flips if {parts}.", parts=formats.listed(parts, words("or"))))
 
 
 def _flip_text(flip: Flip, choice: Option, rival: Option | None, words: Words) -> str:
@@ -299,7 +307,7 @@ def _hour_saved(decision: Decision, words: Words) -> list[str]:
     choice, rival = decision.choice, decision.rival
     if price is None or choice is None or rival is None or price <= 0:
         return []
-    return _wrapped(
+    return wrapped(
         words("Each hour saved with {name} costs {price:usd}.", name=_name(rival, choice, words), price=price)
     )
 
@@ -325,9 +333,9 @@ def _left_out(decision: Decision, words: Words) -> list[str]:
                         offer=words.offer(option.offer),
                         why=words.reason(option.infeasible),
                     )
-                    lines.extend(_wrapped(text))
+                    lines.extend(wrapped(text))
             if len(options) > 4:
-                lines.extend(_wrapped(words("... and {n} more like it.", n=len(options) - 4)))
+                lines.extend(wrapped(words("... and {n} more like it.", n=len(options) - 4)))
         first = decision.job.gpus[0]
         gpus = list(dict.fromkeys(words.gpu(option.offer.gpu) for option in untimed if option.gpus == first))
         if any(option.gpus != first for option in untimed):
@@ -336,11 +344,11 @@ def _left_out(decision: Decision, words: Words) -> list[str]:
                 "Known times hold for {n} GPU; other counts have none.",
                 "Known times hold for {n} GPUs; other counts have none.",
             )
-            lines.extend(_wrapped(text))
+            lines.extend(wrapped(text))
         if gpus:
             more = words(" and {n} more", n=len(gpus) - 4) if len(gpus) > 4 else ""
             lines.extend(
-                _wrapped(
+                wrapped(
                     words(
                         "No time is known for {gpus}; say it under known in the job file.",
                         gpus=", ".join(gpus[:4]) + more,
@@ -349,7 +357,7 @@ def _left_out(decision: Decision, words: Words) -> list[str]:
             )
     if decision.left_out:
         lines.extend(
-            _wrapped(
+            wrapped(
                 words.count(
                     decision.left_out,
                     "{n} line of the book is outside the job's limits.",
@@ -358,6 +366,48 @@ def _left_out(decision: Decision, words: Words) -> list[str]:
             )
         )
     return lines
+
+
+def month_text(month: Month, words: Words, style: Style) -> str:
+    """All jobs of the month by line, and when reserved machines would beat the cheapest."""
+    runs = sum(month.runs.values())
+    lines = [
+        style.strong(words("All {jobs} jobs, {runs:number} runs in a month", jobs=len(month.runs), runs=runs)),
+        "",
+    ]
+    head = [words("offer"), words("GPU-hours"), words("$/month")]
+    shown = month.options[:_MOST_ROWS]
+    rows = [
+        [
+            words.line(option.provider, option.tier, option.gpu, option.market),
+            formats.number(option.gpu_hours, 0, words.locale),
+            formats.cents(option.usd, words.locale),
+        ]
+        for option in shown
+    ]
+    widths = [max(len(head[index]), *(len(row[index]) for row in rows)) for index in (1, 2)]
+    first = max(len(head[0]), *(len(row[0]) for row in rows))
+    first = min(first, WIDTH - 2 - sum(widths) - 4)
+    lines.extend("  " + table_line([row[0][:first], *row[1:]], first, widths) for row in [head, *rows])
+    if len(month.options) > len(shown):
+        lines.append("  " + words("... and {n} more (--all)", n=len(month.options) - len(shown)))
+    best = shown[0].reservation
+    text = words.count(
+        best.machines,
+        "Reserving {n} machine of {gpus} for the whole month ({use:pct} used) beats the first line "
+        "below {rate:usd} per GPU and hour.",
+        "Reserving {n} machines of {gpus} for the whole month ({use:pct} used) beats the first line "
+        "below {rate:usd} per GPU and hour.",
+        gpus=best.gpus_per_machine,
+        use=100 * best.utilisation,
+        rate=best.break_even_usd_per_gpu_h,
+    )
+    lines.extend(("", *wrapped(text)))
+    if best.offer is None:
+        lines.extend(wrapped(words("The book has no reserved price for this GPU.")))
+    elif best.usd is not None:
+        lines.extend(wrapped(words("{offer}: {usd:usd} for the month.", offer=words.offer(best.offer), usd=best.usd)))
+    return formats.unbroken("\n".join(lines) + "\n", words.locale)
 
 
 def gpu_list_text(gpus: Iterable[Gpu], words: Words) -> str:
@@ -384,15 +434,15 @@ def gpu_list_text(gpus: Iterable[Gpu], words: Words) -> str:
     head = ["GPU", *(title for _, _, title in columns)]
     widths = [max(len(row[index]) for row in [head, *rows]) for index in range(1, 6)]
     first = max(len(row[0]) for row in [head, *rows])
-    lines = [_line(row, first, widths) for row in [head, *rows]]
+    lines = [table_line(row, first, widths) for row in [head, *rows]]
     note = words(
         "BF16 and FP8 in TFLOP/s, dense, per rented GPU; '?' is unknown. "
         "Exact figures and sources: breakeven gpus show ID."
     )
-    return "\n".join([*lines, "", *_wrapped(note, "", "")]) + "\n"
+    return "\n".join([*lines, "", *wrapped(note, "", "")]) + "\n"
 
 
-_FIGURE_NAMES = {
+FIGURE_NAMES = {
     "memory_gb": "memory",
     "memory_bandwidth_bytes_per_s": "memory bandwidth",
     "fp64_flop_per_s": "FP64",
@@ -417,7 +467,7 @@ def gpu_text(gpu: Gpu, words: Words, style: Style) -> str:
     lines = [style.strong(f"{words.gpu(gpu.id)}"), f"  {gpu.id}"]
     about = [part for part in (gpu.vendor, gpu.architecture, gpu.form_factor, gpu.memory_type) if part]
     lines.extend((f"  {', '.join(about)}", ""))
-    names = {name: words(title) for name, title in _FIGURE_NAMES.items()}
+    names = {name: words(title) for name, title in FIGURE_NAMES.items()}
     width = max(len(title) for title in names.values())
     for name, figure in gpu.figures.items():
         shown = words("unknown") if figure is None else formats.scaled(figure.value, figure.unit, words.locale)
@@ -425,9 +475,9 @@ def gpu_text(gpu: Gpu, words: Words, style: Style) -> str:
     confidence = {"high": words("high"), "medium": words("medium"), "low": words("low")}[gpu.confidence]
     lines.extend(("", f"  {words('Confidence: {confidence}. Sources of every figure above:', confidence=confidence)}"))
     for source in gpu.sources:
-        lines.extend(_wrapped(source, "  - ", "    "))
+        lines.extend(wrapped(source, "  - ", "    "))
     if gpu.notes:
-        lines.extend(_wrapped(words("Note: {notes}", notes=gpu.notes)))
+        lines.extend(wrapped(words("Note: {notes}", notes=gpu.notes)))
     return formats.unbroken("\n".join(lines) + "\n", words.locale)
 
 
@@ -435,7 +485,7 @@ def identities_text(identities: Iterable[Identity], words: Words) -> str:
     """One line per name: what it means, or its candidates below it."""
     lines = []
     for identity in identities:
-        lines.extend(_wrapped(f"{printable(identity.text)}: {_meaning(identity, words)}", "", "  "))
+        lines.extend(wrapped(f"{printable(identity.text)}: {_meaning(identity, words)}", "", "  "))
     return "\n".join(lines) + "\n" if lines else ""
 
 

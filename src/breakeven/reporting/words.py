@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from breakeven.gpus import catalog
 from breakeven.reporting import formats
 from breakeven.reporting.formats import printable
-from breakeven.reporting.messages import CAVEATS, CODES, ERRORS, HINT_OPEN, HINTS_WITHOUT_CANDIDATES, REASONS
+from breakeven.reporting.messages import CAVEATS, CODES, ERRORS, HINT_OPEN, HINTS_WITHOUT_CANDIDATES, REASONS, SKIPPED
 from breakeven.reporting.translations import translations
 
 if TYPE_CHECKING:
@@ -101,6 +101,12 @@ class Words(Formatter):
             extra.append(self(CODES["private"]))
         return ", ".join([name, *extra])
 
+    def line(self, provider: str, tier: str | None, gpu: str, market: str) -> str:
+        """A line of the market in words."""
+        name = f"{self.provider(provider)} {tier} " if tier else f"{self.provider(provider)} "
+        name += self.gpu(gpu)
+        return name if market == "on-demand" else f"{name}, {self(CODES[market])}"
+
     def date(self, iso: str) -> str:
         """A date, from its ISO form."""
         if self.locale == "fr":
@@ -120,6 +126,14 @@ class Words(Formatter):
         """A caveat in words."""
         is_bare = f"{caveat.code}-bare" in CAVEATS and None in caveat.values.values()
         return self._coded(CAVEATS, f"{caveat.code}-bare" if is_bare else caveat.code, caveat.values)
+
+    def skipped(self, code: str) -> str:
+        """Why a row was skipped: by its code, the error's message, or the word that a map gave."""
+        if code in SKIPPED:
+            return self(SKIPPED[code])
+        if code in ERRORS:
+            return f"{code}"
+        return printable(code)
 
     def _coded(self, table: Mapping[str, str], code: str, values: Mapping[str, Any]) -> str:
         return self(table[code], **values)
@@ -182,6 +196,7 @@ _FIELDS: dict[str, Callable[[Words, Any], str]] = {
     "offer": _offer_name,
     "offers": _offer_names,
     "code": lambda words, value: words(CODES.get(str(value), str(value).replace("{", "{{").replace("}", "}}"))),
+    "skip": lambda words, value: words.skipped(value),
     "codes": lambda words, value: formats.listed([words(CODES.get(code, code)) for code in value], words("and")),
     "list": lambda _words, value: ", ".join(str(item) for item in value),
     "or-list": lambda words, value: _items(words, value, "or"),

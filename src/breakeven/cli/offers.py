@@ -1,0 +1,211 @@
+"""`breakeven offers list|add|import|check|export`."""
+
+from __future__ import annotations
+
+import sys
+
+from breakeven.cli.options import add_market_options, add_output_options, style_of
+from breakeven.reporting.translations import translated
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+    from typing import Any
+
+    from breakeven.offers.offer import Offer
+    from breakeven.reporting.translations import Locale
+
+
+def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
+    """The arguments of `offers`."""
+    verbs = parser.add_subparsers(dest="verb", metavar="list|add|import|check|export", required=True)
+
+    def add(name: str, told: str, example: str) -> ArgumentParser:
+        told = translated(told, locale)
+        verb: ArgumentParser = verbs.add_parser(name, help=told, description=told, allow_abbrev=False)
+        verb.epilog = translated(example, locale)
+        return verb
+
+    listing = add(
+        "list", "what is for rent, cheapest first", "Example: breakeven offers list --gpu h100 --market on-demand"
+    )
+    _add_filters(listing, locale)
+    listing.set_defaults(run=run_list)
+    adding = add(
+        "add",
+        "record an offer of your own, such as a private quote",
+        'Example: breakeven offers add gpu=nvidia-h100-sxm-80gb provider=acme price="2,10 $/h" unit=gpu period=h '
+        "seen_at=2026-11-30 private=true",
+    )
+    adding.add_argument(
+        "cells", metavar="COLUMN=VALUE", nargs="+", help=translated("columns of the offers book", locale)
+    )
+    adding.set_defaults(run=run_add)
+    importing = add(
+        "import",
+        "record the offers of a book or of any table, with a report on every row",
+        "Example: breakeven offers import table prices.csv --map aws",
+    )
+    importing.add_argument("source", metavar="SOURCE", help=translated("book or table", locale))
+    importing.add_argument("path", metavar="PATH", help=translated("the file (CSV, YAML; a table may be JSON)", locale))
+    importing.add_argument(
+        "--map",
+        metavar="MAP",
+        help=translated("a column map (YAML), or a shipped one: aws, azure, cloudprice, multi-provider", locale),
+    )
+    importing.add_argument("--provider", metavar="P", help=translated("provider id for every row of a table", locale))
+    importing.add_argument("--dry-run", action="store_true", help=translated("report only, record nothing", locale))
+    importing.set_defaults(run=run_import)
+    checking = add(
+        "check",
+        "warn about prices that are implausible, old or unsourced",
+        "Example: breakeven offers check --offers my-book.csv",
+    )
+    checking.set_defaults(run=run_check)
+    exporting = add(
+        "export",
+        "write offers as a book, CSV or XLSX; formulas are defused",
+        "Example: breakeven offers export h100.xlsx --gpu h100",
+    )
+    exporting.add_argument("target", metavar="FILE", help=translated("a name that ends in .csv or .xlsx", locale))
+    exporting.add_argument("--with-private", action="store_true", help=translated("private quotes too", locale))
+    _add_filters(exporting, locale)
+    exporting.set_defaults(run=run_export)
+    for verb in (listing, adding, importing, checking, exporting):
+        add_market_options(verb, locale)
+        add_output_options(verb, locale)
+
+
+def _add_filters(parser: ArgumentParser, locale: Locale) -> None:
+    group = parser.add_argument_group(translated("filters", locale))
+    group.add_argument(
+        "--gpu", metavar="TEXT", help=translated("exact id, or words that ids hold, such as h100", locale)
+    )
+    group.add_argument("--provider", metavar="P", help=translated("provider id", locale))
+    group.add_argument(
+        "--market", choices=("on-demand", "interruptible", "reserved"), help=translated("market", locale)
+    )
+    group.add_argument("--tier", metavar="T", help=translated("tier, such as secure", locale))
+    group.add_argument("--region", metavar="R", help=translated("region or country", locale))
+    group.add_argument(
+        "--max-price", metavar="USD", type=float, help=translated("most per GPU and hour, in US dollars", locale)
+    )
+
+
+def _offers(arguments: Any) -> list[Offer]:
+    from breakeven.actions.decide import load_offers  # noqa: PLC0415 - `--help` does without
+
+    return load_offers(arguments.offers, amounts=arguments.amounts, store=arguments.store)
+
+
+def _listed(arguments: Any) -> list[Offer]:
+    from breakeven.actions.offers import OfferFilter, list_offers  # noqa: PLC0415
+
+    wanted = OfferFilter(
+        gpu=arguments.gpu,
+        provider=arguments.provider,
+        market=arguments.market,
+        tier=arguments.tier,
+        region=arguments.region,
+        max_usd_per_gpu_h=arguments.max_price,
+    )
+    return list_offers(_offers(arguments), wanted, as_of=arguments.as_of)
+
+
+def run_list(arguments: Any) -> int:
+    """Print the offers that pass the filters."""
+    from breakeven.actions.decide import read_day  # noqa: PLC0415
+    from breakeven.reporting.json_documents import dumps, offers_document  # noqa: PLC0415
+    from breakeven.reporting.offers_text import offers_text  # noqa: PLC0415
+    from breakeven.reporting.words import Words  # noqa: PLC0415
+
+    day = read_day(arguments.as_of)
+    offers = _listed(arguments)
+    if arguments.json:
+        sys.stdout.write(dumps(offers_document(offers, day)))
+    else:
+        sys.stdout.write(offers_text(offers, day, Words(arguments.locale), style_of(arguments)))
+    return 0
+
+
+def run_add(arguments: Any) -> int:
+    """Record one offer."""
+    from breakeven.actions.decide import read_day  # noqa: PLC0415
+    from breakeven.actions.offers import add_offer  # noqa: PLC0415
+    from breakeven.errors import InputError  # noqa: PLC0415
+    from breakeven.reporting.json_documents import dumps, offers_document  # noqa: PLC0415
+    from breakeven.reporting.words import Words  # noqa: PLC0415
+
+    cells = {}
+    for cell in arguments.cells:
+        column, equals, value = cell.partition("=")
+        if not equals or column in cells:
+            raise InputError("not-a-cell", text=cell)
+        cells[column] = value
+    offer = add_offer(cells, amounts=arguments.amounts, store=arguments.store)
+    if arguments.json:
+        sys.stdout.write(dumps(offers_document([offer], read_day(arguments.as_of))))
+    else:
+        words = Words(arguments.locale)
+        sys.stdout.write(words("Recorded {offer}, {id}.", offer=words.offer(offer), id=offer.id) + "\n")
+    return 0
+
+
+def run_import(arguments: Any) -> int:
+    """Import offers and print the report."""
+    from breakeven.actions.offers import import_offers  # noqa: PLC0415
+    from breakeven.reporting.json_documents import dumps  # noqa: PLC0415
+    from breakeven.reporting.offers_text import report_text  # noqa: PLC0415
+    from breakeven.reporting.words import Words  # noqa: PLC0415
+
+    report = import_offers(
+        arguments.source,
+        arguments.path,
+        map_path=arguments.map,
+        provider=arguments.provider,
+        amounts=arguments.amounts,
+        store=arguments.store,
+        is_dry=arguments.dry_run,
+    )
+    if arguments.json:
+        sys.stdout.write(dumps(report.document()))
+    else:
+        words = Words(arguments.locale, {offer.id: offer for offer in report.kept})
+        sys.stdout.write(report_text(report, words, is_dry=arguments.dry_run))
+    return 0
+
+
+def run_check(arguments: Any) -> int:
+    """Print every warning about the book."""
+    from breakeven.actions.offers import check_book  # noqa: PLC0415
+    from breakeven.reporting.json_documents import dumps, warnings_document  # noqa: PLC0415
+    from breakeven.reporting.offers_text import warnings_text  # noqa: PLC0415
+    from breakeven.reporting.words import Words  # noqa: PLC0415
+
+    offers = _offers(arguments)
+    warnings = check_book(offers, as_of=arguments.as_of)
+    words = Words(arguments.locale, {offer.id: offer for offer in offers})
+    if arguments.json:
+        sys.stdout.write(dumps(warnings_document(warnings, words)))
+    else:
+        sys.stdout.write(warnings_text(warnings, words))
+    return 0
+
+
+def run_export(arguments: Any) -> int:
+    """Write the offers that pass the filters."""
+    from breakeven.actions.offers import export_offers  # noqa: PLC0415
+    from breakeven.reporting.json_documents import dumps  # noqa: PLC0415
+    from breakeven.reporting.words import Words  # noqa: PLC0415
+
+    offers = [offer for offer in _listed(arguments) if arguments.with_private or not offer.is_private]
+    count = export_offers(offers, arguments.target)
+    if arguments.json:
+        sys.stdout.write(dumps({"written": count, "file": arguments.target}))
+    else:
+        words = Words(arguments.locale)
+        sys.stdout.write(
+            words.count(count, "{n} offer written to {file}.", "{n} offers written to {file}.", file=arguments.target)
+            + "\n"
+        )
+    return 0

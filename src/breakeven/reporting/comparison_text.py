@@ -1,0 +1,154 @@
+"""A comparison of two GPUs as text for a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from breakeven.reporting import formats
+from breakeven.reporting.ruler import ASCII, UNICODE, axis_lines, ruler_lines
+from breakeven.reporting.terminal import FIGURE_NAMES, WIDTH, table_line, wrapped
+
+if TYPE_CHECKING:
+    from breakeven.decisions.comparison import Comparison, PricePair
+    from breakeven.gpus.catalog import Figure
+    from breakeven.reporting.terminal import Style
+    from breakeven.reporting.words import Words
+
+MEANINGS = {
+    "memory_gb": "what fits: weights, optimizer states, batch and context",
+    "memory_bandwidth_bytes_per_s": "token generation, optimizer steps, small batches",
+    "bf16_dense_flop_per_s": "the most that BF16 matrix work can gain",
+    "fp8_dense_flop_per_s": "only jobs that run in FP8; gains stay far below the ratio",
+    "int8_dense_op_per_s": "inference quantised to 8 bits",
+    "fp4_dense_flop_per_s": "inference in 4 bits",
+    "nvlink_bytes_per_s": "several GPUs in one machine: sharding, tensor parallelism",
+    "tdp_w": "power and cooling, in the price already",
+    "mig_max_instances": "users or small jobs on one card",
+}
+"""What a figure means for a job; figures without a meaning are listed without."""
+
+
+def comparison_text(comparison: Comparison, words: Words, style: Style) -> str:
+    """Specifications with their ratio and what each means, prices with dates, break-even per provider and market."""
+    first, second = words.gpu(comparison.first.id), words.gpu(comparison.second.id)
+    blocks = [
+        [
+            style.strong(words("{first} against {second}", first=first, second=second)),
+            f"  {comparison.first.id}, {comparison.second.id}",
+        ],
+        _figures(comparison, words),
+        _prices(comparison, words),
+        *_rulers(comparison, words, style),
+    ]
+    notes = [words.caveat(caveat) for caveat in comparison.caveats]
+    if notes:
+        blocks.append([line for note in notes for line in wrapped(note)])
+    return formats.unbroken("\n\n".join("\n".join(block) for block in blocks if block) + "\n", words.locale)
+
+
+def _figures(comparison: Comparison, words: Words) -> list[str]:
+    head = [
+        "",
+        words.short_gpu(comparison.first.id, comparison.second.id),
+        words.short_gpu(comparison.second.id, comparison.first.id),
+        words("ratio"),
+    ]
+    rows = []
+    for pair in comparison.figures:
+        if pair.name in {"year", "pcie_generation"}:
+            ratio = ""
+        else:
+            ratio = "?" if pair.ratio is None else formats.significant(pair.ratio, 3, words.locale)
+        rows.append([words(FIGURE_NAMES[pair.name]), _figure(pair.first, words), _figure(pair.second, words), ratio])
+    widths = [max(len(head[index]), *(len(row[index]) for row in rows)) for index in (1, 2, 3)]
+    first = max(len(row[0]) for row in rows)
+    lines = ["  " + table_line(head, first, widths)]
+    indent = "      "
+    for pair, row in zip(comparison.figures, rows, strict=True):
+        lines.append("  " + table_line(row, first, widths))
+        meaning = MEANINGS.get(pair.name)
+        if meaning is not None:
+            lines.extend(wrapped(words(meaning), indent, indent))
+    return lines
+
+
+def _figure(figure: Figure | None, words: Words) -> str:
+    return words("unknown") if figure is None else formats.scaled(figure.value, figure.unit, words.locale)
+
+
+def _prices(comparison: Comparison, words: Words) -> list[str]:
+    pairs = [pair for pair in comparison.prices if pair.provider is not None]
+    if not pairs:
+        return wrapped(words("The book has no price of either."))
+    head = [words("$/GPU-h"), words.short_gpu(comparison.first.id, comparison.second.id),
+            words.short_gpu(comparison.second.id, comparison.first.id), words("break-even"), words("seen")]  # fmt: skip
+    rows = [
+        [
+            _place(pair, words),
+            _rate(pair, words, is_first=True),
+            _rate(pair, words, is_first=False),
+            _ratio(pair, words),
+            _seen(pair, words),
+        ]
+        for pair in pairs
+    ]
+    widths = [max(len(head[index]), *(len(row[index]) for row in rows)) for index in (1, 2, 3, 4)]
+    first = min(WIDTH - 2 - sum(widths) - 8, max(len(row[0]) for row in [head, *rows]))
+    lines = ["  " + table_line(head, first, widths)]
+    lines.extend("  " + table_line([row[0][:first], *row[1:]], first, widths) for row in rows)
+    return lines
+
+
+def _place(pair: PricePair, words: Words) -> str:
+    name = words.provider(pair.provider or "")
+    name = f"{name} {pair.tier}" if pair.tier else name
+    return name if pair.market == "on-demand" else f"{name}, {words('{market:code}', market=pair.market)}"
+
+
+def _rate(pair: PricePair, words: Words, *, is_first: bool) -> str:
+    offer = pair.first if is_first else pair.second
+    return "-" if offer is None or offer.usd_per_gpu_h is None else formats.rate(offer.usd_per_gpu_h, words.locale)
+
+
+def _ratio(pair: PricePair, words: Words) -> str:
+    return "" if pair.price_ratio is None else f"{formats.significant(pair.price_ratio, 3, words.locale)}x"
+
+
+def _seen(pair: PricePair, words: Words) -> str:
+    days = sorted(
+        {
+            offer.seen_at.date().isoformat()
+            for offer in (pair.first, pair.second)
+            if offer is not None and offer.seen_at is not None
+        }
+    )
+    return words.date(days[0]) if days else words("unknown")
+
+
+def _rulers(comparison: Comparison, words: Words, style: Style) -> list[list[str]]:
+    glyphs = UNICODE if style.has_unicode else ASCII
+    if comparison.decision is not None:
+        title = comparison.decision.job.describe or comparison.decision.job.job
+        if not comparison.job_pairs:
+            return [wrapped(words("{job}: the times of both GPUs are not known, or not both can run it.", job=title))]
+        return [
+            [
+                f" {title}, {words('{market:code}', market=pair.market)}:",
+                *ruler_lines(pair, "stated", words, glyphs=glyphs),
+            ]
+            for pair in comparison.job_pairs
+        ]
+    blocks = []
+    for pair in comparison.prices:
+        dearer = pair.dearer
+        if pair.provider is None and dearer is not None and pair.first is not None and pair.second is not None:
+            cheaper = pair.second if dearer is pair.first else pair.first
+            text = words(
+                "Cheapest anywhere, {market:code}: rent {dear} only if it runs your job more than {ratio:ratio} times "
+                "faster.",
+                market=pair.market,
+                dear=words.the_gpu(dearer.gpu, cheaper.gpu),
+                ratio=pair.price_ratio,
+            )
+            blocks.append([*wrapped(text), *axis_lines(pair.price_ratio, None, "stated", words, glyphs=glyphs)])
+    return blocks

@@ -1,0 +1,190 @@
+"""The store in one SQLite file: WAL, so that readers and a writer do not wait, and a kill loses nothing."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from breakeven.errors import BreakevenError, ExternalError
+from breakeven.offers.book import RowReader
+from breakeven.offers.export import book_row
+from breakeven.store.repository import Added
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from breakeven.offers.offer import Offer
+
+SCHEMA_VERSION = 2
+_WAIT_S = 10.0
+_MIGRATIONS = (
+    """
+    CREATE TABLE observation (
+        number INTEGER PRIMARY KEY,
+        offer TEXT NOT NULL,
+        price TEXT NOT NULL,
+        first_seen TEXT,
+        last_seen TEXT,
+        importer TEXT NOT NULL,
+        cells TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX observation_offer ON observation (offer, number);
+    """,
+    """
+    CREATE TABLE fact (
+        number INTEGER PRIMARY KEY,
+        provider TEXT NOT NULL,
+        question TEXT NOT NULL,
+        answer TEXT NOT NULL,
+        source TEXT NOT NULL,
+        seen_at TEXT NOT NULL,
+        UNIQUE (provider, question, answer, source, seen_at)
+    ) STRICT;
+    """,
+)
+"""Each brings the schema from its index to the next version; old ones are never changed."""
+
+
+class SqliteRepository:
+    """A `Repository` in one file, made at the first write; a missing file reads as empty and is not made by reading."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._connection: sqlite3.Connection | None = None
+
+    @contextmanager
+    def _open(self, *, writes: bool) -> Iterator[sqlite3.Connection | None]:
+        try:
+            if self._connection is None and (writes or self._path.exists()):
+                self._connection = self._connect(writes=writes)
+            yield self._connection
+        except sqlite3.Error as error:
+            raise ExternalError("store-failed", file=str(self._path), problem=str(error)) from None
+        except BreakevenError:
+            raise
+        except OSError as error:
+            raise ExternalError("store-failed", file=str(self._path), problem=error.strerror or str(error)) from None
+
+    def _connect(self, *, writes: bool) -> sqlite3.Connection:
+        if writes:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(self._path, timeout=_WAIT_S, isolation_level=None)
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version > SCHEMA_VERSION:
+            connection.close()
+            raise ExternalError("store-too-new", file=str(self._path), version=version, known=SCHEMA_VERSION)
+        if version < SCHEMA_VERSION:
+            connection.execute("PRAGMA journal_mode = WAL")
+            self._migrate(connection)
+        connection.execute("PRAGMA synchronous = NORMAL")
+        return connection
+
+    @staticmethod
+    def _migrate(connection: sqlite3.Connection) -> None:
+        """Bring the schema up to date in one transaction; another process may have done it meanwhile."""
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            for migration in _MIGRATIONS[version:]:
+                for statement in migration.split(";"):
+                    if statement.strip():
+                        connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION:d}")
+            connection.execute("COMMIT")
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+
+    def add_offers(self, offers: Iterable[Offer], *, importer: str) -> Added:
+        """Record observations in one transaction, all or none."""
+        with self._open(writes=True) as connection:
+            if connection is None:
+                return Added(0, 0)
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                added = self._add(connection, offers, importer)
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+            return added
+
+    @staticmethod
+    def _add(connection: sqlite3.Connection, offers: Iterable[Offer], importer: str) -> Added:
+        new = again = 0
+        newest = "SELECT number, price, last_seen, cells FROM observation WHERE offer = ? ORDER BY number DESC LIMIT 1"
+        for offer in offers:
+            cells = {name: cell for name, cell in book_row(offer).items() if cell}
+            seen = cells.pop("seen_at", None)
+            price = "|".join(cells.get(name, "") for name in ("price", "currency", "unit", "period", "price_status"))
+            text = json.dumps(cells, ensure_ascii=False)
+            known = connection.execute(newest, (offer.id,)).fetchone()
+            if known is not None and (known[1], known[3]) == (price, text):
+                if seen is not None and (known[2] is None or seen > known[2]):
+                    connection.execute("UPDATE observation SET last_seen = ? WHERE number = ?", (seen, known[0]))
+                again += 1
+                continue
+            connection.execute(
+                "INSERT INTO observation (offer, price, first_seen, last_seen, importer, cells)"
+                " VALUES (?, ?, ?, ?, ?, ?)",
+                (offer.id, price, seen, seen, importer, text),
+            )
+            new += 1
+        return Added(new, again)
+
+    def offers(self) -> list[Offer]:
+        """Every observation, oldest first."""
+        with self._open(writes=False) as connection:
+            if connection is None:
+                return []
+            rows = connection.execute("SELECT number, last_seen, cells FROM observation ORDER BY number").fetchall()
+        readers: dict[tuple[str, ...], RowReader] = {}
+        found = []
+        for number, seen, text in rows:
+            cells: dict[str, Any] = json.loads(text)
+            if seen is not None:
+                cells["seen_at"] = seen
+            header = tuple(cells)
+            for required in ("gpu", "provider", "price", "unit", "period"):
+                cells.setdefault(required, "")
+            header = tuple(cells)
+            reader = readers.get(header) or readers.setdefault(header, RowReader(str(self._path), "en", list(header)))
+            found.append(reader.read(list(cells.values()), number))
+        return found
+
+    def add_facts(self, provider: str, facts: Iterable[tuple[str, str, str, str]]) -> None:
+        """Record answers about a provider (question, answer, source, day), all or none; a known one stays."""
+        with self._open(writes=True) as connection:
+            if connection is None:
+                return
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                connection.executemany(
+                    "INSERT OR IGNORE INTO fact (provider, question, answer, source, seen_at) VALUES (?, ?, ?, ?, ?)",
+                    [(provider, *fact) for fact in facts],
+                )
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    def facts(self, provider: str) -> list[tuple[str, str, str, str]]:
+        """Answers about a provider: question, answer, source, day; newest first."""
+        with self._open(writes=False) as connection:
+            if connection is None:
+                return []
+            query = (
+                "SELECT question, answer, source, seen_at FROM fact WHERE provider = ? ORDER BY seen_at DESC, number"
+            )
+            return connection.execute(query, (provider,)).fetchall()
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
