@@ -66,6 +66,9 @@ COMMAND_LINES: dict[str, tuple[str, ...]] = {
     "compare-json": ("compare", "nvidia-h200-sxm-141gb", "nvidia-h200-nvl-141gb", *DAY, "--json"),
     "offers-list": ("offers", "list", "--gpu", "h100 nvl", *DAY),
     "offers-list-json": ("offers", "list", "--provider", "lowcostgpu", *DAY, "--json"),
+    "offers-history": ("offers", "history", "nvidia-h100-sxm-80gb", "--market", "on-demand", *DAY),
+    "offers-history-json": ("offers", "history", "nvidia-l4-pcie-24gb", "--provider", "runpod", *DAY, "--json"),
+    "offers-history-fr": ("offers", "history", "h100 nvl", *DAY, "--locale", "fr"),
     "offers-check": ("offers", "check", *DAY),
     "checklist": ("checklist",),
     "checklist-lowcostgpu-fr": ("checklist", "lowcostgpu", *DAY, "--locale", "fr"),
@@ -86,7 +89,24 @@ def test_golden_output_of_every_command(
 
 
 def test_every_command_has_a_golden_file() -> None:
-    assert {words[0] for words in COMMAND_LINES.values()} == set(COMMANDS)
+    assert {"watch", *(words[0] for words in COMMAND_LINES.values())} == set(COMMANDS)
+
+
+def test_golden_output_of_watch(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    golden: Callable[[str, str], None],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BREAKEVEN_STORE", f"sqlite:///{tmp_path}/s.sqlite")
+    assert run(capsys, "decide", JOB, *DAY, "--record", "decision.json")[0] == 0
+    cells = ("gpu=nvidia-h100-sxm-80gb", "provider=lowcostgpu", "price=0.5", "currency=USD", "unit=gpu", "period=h")
+    assert run(capsys, "offers", "add", *cells, "seen_at=2026-10-20")[0] == 0
+    for locale in ("en", "fr"):
+        status, out, err = run(capsys, "watch", "decision.json", "--as-of", "2026-10-20", "--locale", locale)
+        assert (status, err) == (10, "")
+        golden(f"watch-{locale}.txt", out)
 
 
 def test_json_is_the_interface_exactly(capsys: pytest.CaptureFixture[str]) -> None:
@@ -217,6 +237,9 @@ def test_help_of_every_command_has_an_example(capsys: pytest.CaptureFixture[str]
         ("gpus", "show"),
         ("gpus", "identify"),
         ("offers", "add"),
+        ("offers", "import"),
+        ("offers", "refresh"),
+        ("offers", "history"),
     ):
         for locale in ("en", "fr"):
             with pytest.raises(SystemExit) as caught:

@@ -40,3 +40,29 @@ def test_cards_without_mig_are_not_shared_and_mig_without_a_share_has_no_price()
 
 def test_without_users_a_notebook_has_no_time() -> None:
     assert set(user_hour(offer(A100, 1.0), job="gpus: 1")) == {("p", None)}
+
+
+def counts(*offers: Offer) -> dict[str | None, tuple[float, float, int]]:
+    """GPUs needed, GPUs billed and what is rented by number, for ten users."""
+    text = "job: n\ntask: notebook\nusers: {count: 10, hours_per_day: 4}"
+    decision = rank(read_job(text), every_line(offers), gpus=catalog.catalog(), as_of=AS_OF)
+    return {option.sharing: (option.gpus, option.gpus_billed, option.units) for option in decision.options}
+
+
+def test_gpus_needed_and_billed() -> None:
+    assert counts(offer(A100, 1.0, gpus=8)) == {"whole": (10, 16, 16), "shared": (2, 8, 8)}
+    assert counts(offer(A100, 1.0, min_gpus=12)) == {"whole": (10, 12, 12), "shared": (2, 12, 12)}
+    assert counts(offer(A100, 1.0, fraction=0.25)) == {"slice": (2.5, 2.5, 10)}
+    # four quarters to a machine: ten users hold three machines
+    assert counts(offer(A100, 1.0, fraction=0.25, gpus=4)) == {"slice": (2.5, 3.0, 12)}
+
+
+def test_the_machine_of_slices_is_paid_whole() -> None:
+    costs = user_hour(offer(A100, 1.0, "s", fraction=0.25, gpus=4), job="users: {count: 10, hours_per_day: 4}")
+    assert costs["s", "slice"] == pytest.approx(12 * 0.25 / 10)
+
+
+def test_several_machines_of_notebooks_are_no_caveat() -> None:
+    text = "job: n\ntask: notebook\nusers: {count: 10, hours_per_day: 4}"
+    decision = rank(read_job(text), every_line([offer(A100, 1.0, gpus=1)]), gpus=catalog.catalog(), as_of=AS_OF)
+    assert "several-machines" not in [caveat.code for caveat in decision.caveats]

@@ -22,7 +22,7 @@ Expected = tuple[str, str | None]
         ("NVIDIA A100-SXM4-80GB", "nvidia-a100-sxm-80gb", 1),
         ("NVIDIA H100 80GB HBM3", "nvidia-h100-sxm-80gb", 1),
         ("8x NVIDIA H100 SXM5 80GB", "nvidia-h100-sxm-80gb", 8),
-        ("4 x RTX 4090", None, None),
+        ("4 x RTX 4090", "nvidia-rtx-4090-pcie-24gb", 4),
         ("GeForce RTX 4090", "nvidia-rtx-4090-pcie-24gb", 1),
         ("RTX4070Ti SUPER", "nvidia-rtx-4070-ti-super-pcie-16gb", 1),
         ("Quadro RTX 6000", "nvidia-quadro-rtx-6000-pcie-24gb", 1),
@@ -43,6 +43,52 @@ Expected = tuple[str, str | None]
         ("Nvidia L4 GPU running in Virginia", "nvidia-l4-pcie-24gb", 1),
         ("NvidiaTeslaT4", "nvidia-t4-pcie-16gb", 1),
         ("v5p", "google-tpu-v5p", 1),
+        ("v5p-8", "google-tpu-v5p", None),
+        ("v6e-8", "google-tpu-v6e", 8),
+        ("TPU v6e-16", "google-tpu-v6e", 16),
+        ("TPU v5e-4", "google-tpu-v5e", 4),
+        ("v5litepod-8", "google-tpu-v5e", 8),
+        ("ct6e-standard-4t", "google-tpu-v6e", 4),
+        ("tpu7x", "google-tpu-v7x", 1),
+        ("2x A100 SXM4 80GB", "nvidia-a100-sxm-80gb", 2),
+        ("2x A100 PCIe 80GB", "nvidia-a100-pcie-80gb", 2),
+        ("2x V100 SXM2 32GB", "nvidia-v100-sxm-32gb", 2),
+        ("2x RTX 4060 Ti 16GB", "nvidia-rtx-4060-ti-pcie-16gb", 2),
+        ("H100 SXM5 8-GPU", "nvidia-h100-sxm-80gb", 8),
+        ("8xA100-SXM4-80GB", "nvidia-a100-sxm-80gb", 8),
+        ("4xL40S", "nvidia-l40s-pcie-48gb", 4),
+        ("L40S:4", "nvidia-l40s-pcie-48gb", 4),
+        ("1xRTX4090", "nvidia-rtx-4090-pcie-24gb", 1),
+        ("8xMI300X", "amd-mi300x-oam-192gb", 8),
+        ("2 x NVIDIA L40S", "nvidia-l40s-pcie-48gb", 2),
+        ("NVIDIA H100 80GB HBM3 x 8", "nvidia-h100-sxm-80gb", 8),
+        ("2x4090", "nvidia-rtx-4090-pcie-24gb", 2),
+        ("4x 3080 10GB", "nvidia-rtx-3080-pcie-10gb", 4),
+        ("8\u00d7H100 SXM", "nvidia-h100-sxm-80gb", 8),
+        ("NVIDIA B200, 183359 MiB", "nvidia-b200-sxm-180gb", 1),
+        ("A100-SXM4-40GB MIG 1g.5gb+me", "nvidia-a100-sxm-40gb", 1),
+        ("L4 x 2", "nvidia-l4-pcie-24gb", 2),
+        ("RTX 4090 PCIe 4.0 x16", "nvidia-rtx-4090-pcie-24gb", 1),
+        ("gpu-mi300x8-1536gb", "amd-mi300x-oam-192gb", 8),
+        ("gpu-mi300x1-192gb", "amd-mi300x-oam-192gb", 1),
+        ("gpu-mi325x8-2048gb", "amd-mi325x-oam-256gb", 8),
+        ("gpu-4000adax1-20gb", "nvidia-rtx-4000-ada-pcie-20gb", 1),
+        ("gpu-6000adax1-48gb", "nvidia-rtx-6000-ada-pcie-48gb", 1),
+        ("gd-8xh100ib-i128", "nvidia-h100-sxm-80gb", 8),
+        ("gd-8xl40s-i128", "nvidia-l40s-pcie-48gb", 8),
+        ("rtxp6000-8x", "nvidia-rtx-pro-6000-se-pcie-96gb", 8),
+        ("ml.p4d.24xlarge", "nvidia-a100-sxm-40gb", 8),
+        ("HL-225", "intel-gaudi2-oam-96gb", 1),
+        ("4090", "nvidia-rtx-4090-pcie-24gb", 1),
+        ("3090ti", "nvidia-rtx-3090-ti-pcie-24gb", 1),
+        ("RTX 4070TiS", "nvidia-rtx-4070-ti-super-pcie-16gb", 1),
+        ("Ada L40S", "nvidia-l40s-pcie-48gb", 1),
+        ("Tesla T4, 15360 MiB", "nvidia-t4-pcie-16gb", 1),
+        ("NVIDIA H100 80GB HBM3, 81559 MiB", "nvidia-h100-sxm-80gb", 1),
+        ("NVIDIA A10, 23028 MiB", "nvidia-a10-pcie-24gb", 1),
+        ("NVIDIA GH200 480GB, 97871 MiB", "nvidia-gh200-superchip-96gb", 1),
+        ("A100 SXM4 40GB HBM2", "nvidia-a100-sxm-40gb", 1),
+        ("nvidia-tesla-a100", "nvidia-a100-sxm-40gb", 1),
     ],
 )
 def test_names_of_many_kinds(text: str, gpu: str | None, count: int | None) -> None:
@@ -80,6 +126,75 @@ def test_names_of_many_kinds(text: str, gpu: str | None, count: int | None) -> N
 def test_what_is_not_exact(text: str, match: str) -> None:
     answer = identify(text)
     assert (answer.match, answer.gpu) == (match, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "candidates", "count"),
+    [
+        ("RTX 3080/3080 Ti", {"nvidia-rtx-3080-pcie-10gb", "nvidia-rtx-3080-ti-pcie-12gb"}, 1),
+        ("RTX 4080 / RTX 4080 SUPER", {"nvidia-rtx-4080-pcie-16gb", "nvidia-rtx-4080-super-pcie-16gb"}, 1),
+        ("RTX 4090/4090D", {"nvidia-rtx-4090-pcie-24gb", "nvidia-rtx-4090-d-pcie-24gb"}, 1),
+        ("RTX 4070 Ti / Super", {"nvidia-rtx-4070-ti-pcie-12gb"}, 1),
+        ("H100 / H100 NVL", {"nvidia-h100-sxm-80gb", "nvidia-h100-nvl-94gb"}, 1),
+        ("H100 / AMD MI300X", {"nvidia-h100-sxm-80gb", "amd-mi300x-oam-192gb"}, 1),
+        ("RTX 6000 / RTX 6000 Ada", {"nvidia-quadro-rtx-6000-pcie-24gb", "nvidia-rtx-6000-ada-pcie-48gb"}, 1),
+        ("GTX 1080/1080 Ti", {"nvidia-gtx-1080-pcie-8gb", "nvidia-gtx-1080-ti-pcie-11gb"}, 1),
+        ("RTX 3080 (3080 Ti)", {"nvidia-rtx-3080-ti-pcie-12gb"}, 1),
+        ("H100 SXM + H100", {"nvidia-h100-sxm-80gb", "nvidia-h100-pcie-80gb"}, 1),
+        ("2x A100 SXM4 80GB + 4x H100 SXM", {"nvidia-a100-sxm-80gb"}, None),
+        ("2x RTX 4090 48GB", {"nvidia-rtx-4090-pcie-24gb"}, 2),
+        ("2x RTX 2080 Ti 22GB", {"nvidia-rtx-2080-ti-pcie-11gb"}, 2),
+        ("2x RTX 3080 20GB", {"nvidia-rtx-3080-pcie-10gb"}, 2),
+        ("2x RTX 4090 D 48GB", {"nvidia-rtx-4090-d-pcie-24gb"}, 2),
+        ("RTX 4090, 49140 MiB", {"nvidia-rtx-4090-pcie-24gb"}, 1),
+        ("RTX 4090 24GB/48GB", {"nvidia-rtx-4090-pcie-24gb"}, 1),
+        ("nvidia-a100", {"nvidia-a100-pcie-80gb", "nvidia-a100-sxm-40gb"}, 1),
+        ("Nvidia-A100", {"nvidia-a100-pcie-80gb", "nvidia-a100-sxm-40gb"}, 1),
+        ("NvidiaA100", {"nvidia-a100-pcie-80gb", "nvidia-a100-sxm-40gb"}, 1),
+        ("nvidia-v100", {"nvidia-v100-pcie-16gb", "nvidia-v100-sxm-16gb"}, 1),
+        ("nvidia-p100", {"nvidia-p100-pcie-16gb", "nvidia-p100-sxm-16gb"}, 1),
+        ("NVIDIA-A100-80GB", {"nvidia-a100-pcie-80gb", "nvidia-a100-sxm-80gb"}, 1),
+        ("NVIDIA-H100-80GB", {"nvidia-h100-pcie-80gb", "nvidia-h100-sxm-80gb"}, 1),
+        ("A100 SXM HBM2", {"nvidia-a100-sxm-40gb", "nvidia-a100-sxm-80gb"}, 1),
+        ("A100 80GB HBM2", {"nvidia-a100-pcie-80gb", "nvidia-a100-sxm-80gb"}, 1),
+        ("H100 PCIe HBM3", {"nvidia-h100-pcie-80gb"}, 1),
+        ("A30 MIG 7g.80gb", {"nvidia-a30-pcie-24gb"}, 1),
+        ("H100 SXM MIG 1g.5gb", {"nvidia-h100-sxm-80gb"}, 1),
+        ("A100 SXM 40GB MIG 7g.80gb", {"nvidia-a100-sxm-80gb"}, 1),
+        ("L4 MIG 1g.10gb", {"nvidia-l4-pcie-24gb"}, 1),
+        ("1g.23gb", {"nvidia-b200-sxm-180gb", "nvidia-gb200-superchip-186gb"}, 1),
+        ("1g.10gb", {"nvidia-a100-sxm-80gb", "nvidia-h100-sxm-80gb"}, 1),
+        ("H100 SXM .5x", {"nvidia-h100-sxm-80gb"}, None),
+        ("0x H100 SXM", {"nvidia-h100-sxm-80gb"}, None),
+        ("8xH100", {"nvidia-h100-sxm-80gb", "nvidia-h100-pcie-80gb"}, 8),
+        ("H100:8", {"nvidia-h100-sxm-80gb", "nvidia-h100-pcie-80gb"}, 8),
+        ("A100-80GB:4", {"nvidia-a100-sxm-80gb", "nvidia-a100-pcie-80gb"}, 4),
+        ("AMD EPYC, H100 SXM", {"nvidia-h100-sxm-80gb"}, 1),
+    ],
+)
+def test_what_may_be_several_says_which(text: str, candidates: set[str], count: int | None) -> None:
+    answer = identify(text)
+    assert (answer.match, answer.gpu, answer.count) == ("ambiguous", None, count)
+    assert candidates <= set(answer.candidates)
+
+
+@pytest.mark.parametrize("text", ["AMD H100 SXM", "Intel A40", "AMD A10", "Tenstorrent P100", "NVIDIA MI300X"])
+def test_a_product_under_another_vendors_name_is_none(text: str) -> None:
+    assert identify(text).match == "unmapped"
+
+
+@pytest.mark.parametrize(
+    ("text", "gpu"),
+    [
+        ("nvidia-a100", "nvidia-a100-sxm-40gb"),
+        ("nvidia-a100-80gb", "nvidia-a100-sxm-80gb"),
+        ("NvidiaH10080Gb", "nvidia-h100-sxm-80gb"),
+        ("nvidia-rtx-pro-6000", "nvidia-rtx-pro-6000-se-pcie-96gb"),
+    ],
+)
+def test_what_google_leaves_out_is_known_of_google_only(text: str, gpu: str) -> None:
+    assert identify(text, "gcp-accelerator").gpu == gpu
+    assert identify(text).match != "exact"
 
 
 def test_slices() -> None:
@@ -176,7 +291,7 @@ def test_every_known_name_is_what_the_grammar_says(rows: list[dict[str, str]]) -
 def test_the_general_rule_reads_names_that_nobody_listed(
     rows: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without the alias table: at least 85 % right, and wrong exact answers only where a source calls a card by another's name."""
+    """Without the alias table: at least 94 % right, and wrong exact answers only where a source calls a card by another's name."""
     monkeypatch.setattr(names, "_aliases", dict)
     names._identify.cache_clear()
     right, wrong, counted = 0, [], 0
@@ -190,9 +305,9 @@ def test_the_general_rule_reads_names_that_nobody_listed(
         elif answer.match == "exact" and expected(row["canonical"].strip())[0] == "exact":
             wrong.append(row)
     names._identify.cache_clear()
-    assert right / counted >= 0.9
+    assert right / counted >= 0.94
     assert {row["source"] for row in wrong} <= {"skypilot-vast", "vultr", "skypilot-cudo"}
-    assert len(wrong) / counted <= 0.005
+    assert len(wrong) / counted <= 0.003
 
 
 def test_the_alias_table_is_what_the_names_compile_to(shared: Path) -> None:

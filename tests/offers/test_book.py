@@ -1,6 +1,7 @@
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, tzinfo
 from decimal import Decimal
 from pathlib import Path
+from typing import Self
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,8 @@ from breakeven.errors import BreakevenError, InputError
 from breakeven.offers.amounts import Convention
 from breakeven.offers.book import (
     COLUMNS,
+    RowReader,
+    check_cell,
     load_book,
     load_shipped_book,
     read_egress,
@@ -129,6 +132,8 @@ MALFORMED = {
     "too few cells": (f"{HEAD}\n{A100},x,$1\n", "wrong-cell-count", None),
     "too many cells": (f"{HEAD}\n{A100},x,$1,gpu,h,extra\n", "wrong-cell-count", None),
     "open quote": (f'{HEAD}\n{A100},x,"$1,gpu,h\n', "csv-syntax", None),
+    "open quote before many lines": (f'{HEAD}\n"{A100},x,$1,gpu,h\n' + f"{A100},x,$1,gpu,h\n" * 9, "csv-syntax", None),
+    "a price seen in the future": (f"{HEAD},seen_at\n{A100},x,$1,gpu,h,2099-01-01\n", "seen-in-future", "seen_at"),
     "private maybe": (f"{HEAD},private\n{A100},x,$1,gpu,h,maybe\n", "not-a-choice", "private"),
     "control characters": (f"{HEAD},note\n{A100},x,$1,gpu,h,a\x1b[31mb\n", "unprintable-text", "note"),
     "a duration without sense": (
@@ -148,10 +153,73 @@ def test_malformed_books_name_line_and_column(tmp_path: Path, case: str) -> None
     error = caught.value
     assert (error.code, error.key) == (code, column)
     assert error.file == str(tmp_path / "book.csv")
-    if text and code != "csv-syntax":
+    if text:
         assert error.line == (2 if text.startswith(HEAD) and "\n" in text.rstrip("\n") else 1)
     if column is not None:
         assert f"column {column}" in str(error)
+
+
+def test_a_price_of_tomorrow_is_read_and_one_of_later_is_not(tmp_path: Path) -> None:
+    now = datetime.now(UTC)
+    rows = f"{HEAD},seen_at,valid_until\n{A100},x,$1,gpu,h,{{}},2099-01-01\n"
+    assert book(tmp_path, rows.format((now + timedelta(days=1)).date()))
+    with pytest.raises(InputError, match=r"column seen_at: .* is still to come"):
+        book(tmp_path, rows.format((now + timedelta(days=3)).isoformat()))
+
+
+def test_a_clock_that_is_late_does_not_bar_the_shipped_book(monkeypatch: pytest.MonkeyPatch) -> None:
+    import breakeven.offers.book as module
+
+    class Late(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Self:
+            return cls(2001, 1, 1, tzinfo=tz)
+
+    monkeypatch.setattr(module, "datetime", Late)
+    assert load_shipped_book()
+    header = ["gpu", "provider", "price", "unit", "period", "seen_at"]
+    cells = [A100, "x", "$1", "gpu", "h", "2026-10-01"]
+    with pytest.raises(InputError):
+        RowReader("x", "en", header).read(cells, 1)
+    assert RowReader("x", "en", header, is_trusted=True).read(cells, 1).seen_at == day(1)
+
+
+def test_quoted_newlines_are_legal_where_no_cell_keeps_them(tmp_path: Path) -> None:
+    offers = book(tmp_path, f'{HEAD},note\n"{A100}\n",x,$1,gpu,h,"a\n"\n{A100},x,$2,gpu,h,\n')
+    assert [(offer.usd_per_gpu_h, offer.note, offer.line) for offer in offers] == [(1, "a", 4), (2, None, 5)]
+
+
+@pytest.mark.parametrize(
+    ("provider", "instance", "kept"),
+    [
+        ("Azure", "ND96isr_H100_v5", "Standard_ND96isr_H100_v5"),
+        ("azure", "standard_NC24-12s_v3", "Standard_NC24-12s_v3"),
+        ("azure", "Standard_NC24_Promo", "Standard_NC24_Promo"),
+        ("azure", "nova", "nova"),
+        ("aws", "ND96isr_H100_v5", "ND96isr_H100_v5"),
+    ],
+)
+def test_azure_machines_have_one_name(tmp_path: Path, provider: str, instance: str, kept: str) -> None:
+    [offer] = book(tmp_path, f"{HEAD},instance\n{A100},{provider},$1,gpu,h,{instance}\n")
+    assert offer.instance == kept
+    assert offer.id.endswith(f"/instance={kept}")
+
+
+def test_the_shipped_book_names_azure_machines_alike() -> None:
+    names = {offer.instance for offer in load_shipped_book() if offer.provider == "azure"}
+    assert len(names) > 10
+    assert all(name is not None and name.startswith("Standard_") for name in names)
+
+
+def test_check_cell_reads_every_column() -> None:
+    for column in COLUMNS:
+        if column not in {"unit", "period"}:
+            check_cell(column, "")
+    for column, text in (("price", "1,680"), ("upfront", "1,680"), ("unit", "node"), ("price_status", "floor")):
+        check_cell(column, text)
+    for column, text in (("price", "x"), ("unit", ""), ("price_status", "x"), ("gpus", "0"), ("gpu", "H100")):
+        with pytest.raises(InputError):
+            check_cell(column, text)
 
 
 MALFORMED_YAML = {

@@ -1,5 +1,6 @@
 from breakeven.gpus import catalog
-from breakeven.offers.checks import check_offers, median
+from breakeven.offers.checks import check_offers
+from breakeven.offers.market import median
 from breakeven.offers.offer import EgressTier, Offer
 from tests.decisions.market import A100, offer
 

@@ -36,6 +36,15 @@ def test_formulas_are_defused(cell: str) -> None:
     assert b"<f>" not in content.read("xl/worksheets/sheet1.xml")
 
 
+@pytest.mark.parametrize("text", ["-2+3", "=1+1", "'-2+3", "''=x", "@a", "'s", "'", "a'=b"])
+def test_defused_cells_are_read_back(tmp_path: Path, text: str) -> None:
+    before = offer(A100, 1.0, region=text, tier=text, note=text)
+    path = tmp_path / "book.csv"
+    path.write_text(book_csv([before]), encoding="utf-8")
+    [after] = load_book(path)
+    assert (after.region, after.tier, after.note, after.id) == (text, text, text, before.id)
+
+
 def test_plain_cells_stay() -> None:
     assert defused("2.5") == "2.5"
     content = zipfile.ZipFile(io.BytesIO(book_xlsx([offer(A100, 1.25)])))

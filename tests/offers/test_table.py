@@ -95,6 +95,10 @@ def test_json_tables(tmp_path: Path) -> None:
         (MAP.replace("price: {from: price}", "pice: {from: price}"), "unknown-column"),
         (MAP.replace("reason: reserved", "why: reserved"), "bad-skip-rule"),
         (MAP.replace("gpu: [", "gpu: &a ["), "yaml-alias"),
+        (MAP.replace("{kind: reserved}", "{}"), "bad-skip-rule"),
+        (MAP.replace("skip: [{when: {kind: reserved}, reason: reserved}]", "skip: all"), "wrong-kind"),
+        (MAP.replace("also:\n  - {", "also:\n    {"), "wrong-kind"),
+        (MAP.replace("price: {from: price}", "price: {from: price, date: x}"), "unknown-key"),
         ("", "file-empty"),
     ],
 )
@@ -103,6 +107,130 @@ def test_malformed_maps_are_refused(tmp_path: Path, column_map: str, code: str) 
         imported(tmp_path, HEAD + "L4,24,1,,od,\n", column_map)
     assert caught.value.code == code
     assert str(caught.value)
+
+
+WRONG_MAPS = {
+    "a unit nobody sells by": ("unit: {value: gpu}", "unit: {value: gpuu}", "not-a-choice", "columns.unit.value"),
+    "a blank unit": ("unit: {value: gpu}", "unit: {value: }", "missing-cell", "columns.unit.value"),
+    "a period": ("period: {value: h}", "period: {value: hour}", "not-a-choice", "columns.period.value"),
+    "a currency": ("currency: {value: USD}", "currency: {value: USDD}", "unknown-currency", "columns.currency.value"),
+    "a price": ("price: {from: price}", "price: {value: free}", "not-an-amount", "columns.price.value"),
+    "a day": ("provider: {value: p}", "seen_at: {value: tomorrow}", "not-a-date", "columns.seen_at.value"),
+    "a day to come": (
+        "provider: {value: p}",
+        "seen_at: {value: 2099-01-01}",
+        "seen-in-future",
+        "columns.seen_at.value",
+    ),
+    "a word of values": ("spot: interruptible", "spot: interuptible", "not-a-choice", "columns.market.values.spot"),
+    "a table for a word": ("spot: interruptible", "spot: {a: b}", "wrong-kind", "columns.market.values.spot"),
+    "a word for a table": ("{Secure: secure}", "secure", "wrong-kind", "columns.tier.contains"),
+    "a table for a column": ("{from: price}", "{from: {a: b}}", "wrong-kind", "columns.price.from"),
+    "a default": ("from: kind,", "from: kind, default: spot,", "not-a-choice", "columns.market.default"),
+    "a further offer": ("{value: interruptible}", "{value: spot}", "not-a-choice", "also[0].market.value"),
+    "no GPU": ('gpu: ["{gpu} {memory}GB"]', "gpu: []", "empty-list", "gpu"),
+    "a blank GPU": ('gpu: ["{gpu} {memory}GB"]', "gpu: [~, ' ']", "empty-list", "gpu"),
+    "a GPU of parts": ('gpu: ["{gpu} {memory}GB"]', "gpu: [[a]]", "wrong-kind", "gpu[0]"),
+    "a source nobody knows": ("memory_gb: memory", "source: nobody", "unknown-source", "source"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_MAPS)
+def test_a_wrong_map_is_an_error_of_the_map_not_of_its_rows(tmp_path: Path, case: str) -> None:
+    right, wrong, code, key = WRONG_MAPS[case]
+    assert MAP.count(right) == 1
+    path = tmp_path / "m.yaml"
+    path.write_text(MAP.replace(right, wrong), encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        load_map(path)
+    error = caught.value
+    assert (error.code, error.key, error.file) == (code, key, str(path))
+    assert error.line == next(n for n, text in enumerate(path.read_text().splitlines(), 1) if wrong in text)
+    assert key in str(error)
+
+
+def test_a_near_source_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="gpuhunt"):
+        imported(tmp_path, HEAD, MAP + "source: gpuhnt\n")
+
+
+def test_a_blank_provider_is_for_the_caller_to_name(tmp_path: Path) -> None:
+    column_map = MAP.replace("provider: {value: p}", "provider: {value: }")
+    with pytest.raises(InputError) as caught:
+        imported(tmp_path, HEAD + "L4,24,1,,od,\n", column_map)
+    assert (caught.value.code, caught.value.line, caught.value.file) == ("missing-cell", 6, str(tmp_path / "m.yaml"))
+    report = import_table(tmp_path / "t.csv", load_map(tmp_path / "m.yaml"), provider="acme")
+    assert [one.provider for one in report.kept] == ["acme"]
+
+
+def test_constant_amounts_wait_for_their_number_format(tmp_path: Path) -> None:
+    column_map = MAP.replace("price: {from: price}", "price: {value: '1,680'}")
+    (tmp_path / "t.csv").write_text(HEAD + "L4,24,1,,od,\n", encoding="utf-8")
+    (tmp_path / "m.yaml").write_text(column_map, encoding="utf-8")
+    report = import_table(tmp_path / "t.csv", load_map(tmp_path / "m.yaml"), amounts="fr")
+    assert [one.usd_per_gpu_h for one in report.kept] == [1.68]
+
+
+@pytest.mark.parametrize(
+    ("rows", "line"),
+    [
+        ('"L4,24,1,,od,\nL40,48,1,,od,\nT4,16,2,,od,\n', 2),
+        ('T4,16,2,,od,\n\n"L4,24,1,,od,\nL40,48,1,,od,', 4),
+        ('L4,24,1,,od,"a" b\n', 2),
+    ],
+)
+def test_an_open_quote_swallows_no_rows(tmp_path: Path, rows: str, line: int) -> None:
+    with pytest.raises(InputError) as caught:
+        imported(tmp_path, HEAD + rows)
+    assert (caught.value.code, caught.value.line) == ("csv-syntax", line)
+
+
+def test_closed_quotes_may_hold_newlines(tmp_path: Path) -> None:
+    report = imported(tmp_path, HEAD + 'L4,24,1,,od,"Secure"\n"L4\n",24,2,,od,x\nT4,16,2,,od,\n')
+    assert [one.usd_per_gpu_h for one in report.kept] == [1, 2, 2]
+
+
+def test_a_column_twice_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        imported(tmp_path, "gpu,memory,price,spot,kind,note,price\nL4,24,1,,od,,2\n")
+    assert (caught.value.code, caught.value.key, caught.value.line) == ("duplicate-column", "price", 1)
+    assert "column price" in str(caught.value)
+    assert len(imported(tmp_path, HEAD.strip() + ",,\nL4,24,1,,od,,,\n").kept) == 1
+
+
+def test_cells_beyond_the_header_are_reported(tmp_path: Path) -> None:
+    report = imported(tmp_path, HEAD + "L4,24,1,,od,,9\nL4,24,2,,od,, ,\nL4,24,3\n")
+    assert [(one.line, one.reason) for one in report.skipped] == [(2, "malformed")]
+    assert [one.usd_per_gpu_h for one in report.kept] == [2, 3]
+
+
+def test_json_rows_that_are_none_are_reported(tmp_path: Path) -> None:
+    row = {"gpu": "L4", "memory": 24, "price": 1, "kind": "od", "note": "", "spot": ""}
+    report = imported(tmp_path, json.dumps([row, None, [1], row, 3]), name="t.json")
+    assert report.read == 5
+    assert [(one.line, one.reason, one.text) for one in report.skipped] == [
+        (2, "malformed", "null"),
+        (3, "malformed", "[1]"),
+        (5, "malformed", "3"),
+    ]
+    nested = json.dumps(row).replace('"note": ""', '"note": ' + "[" * 600 + "]" * 600)
+    report = imported(tmp_path, f"[{nested}]", name="t.json")
+    assert [one.reason for one in report.skipped] == ["malformed"]
+
+
+def test_json_keys_that_stand_twice_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="'price'") as caught:
+        imported(tmp_path, '[{"gpu": "L4", "price": 1, "price": 2}]', name="t.json")
+    assert (caught.value.code, caught.value.file) == ("duplicate-json-key", str(tmp_path / "t.json"))
+
+
+def test_an_azure_machine_has_one_name(tmp_path: Path) -> None:
+    table = "provider,instance_type,region,price_usd_hr,price_kind,as_of\n"
+    rows = "azure,ND96isr_H100_v5,eastus,8,on_demand,2026-10-01\nazure,Standard_ND96isr_H100_v5,eastus,9,on_demand,2026-10-02\n"
+    (tmp_path / "t.csv").write_text(table + rows, encoding="utf-8")
+    report = import_table(tmp_path / "t.csv", load_map("azure"))
+    assert {one.instance for one in report.kept} == {"Standard_ND96isr_H100_v5"}
+    assert len({one.id for one in report.kept}) == 1
 
 
 def test_templates_are_filled_not_evaluated(tmp_path: Path) -> None:

@@ -3,10 +3,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from breakeven.decisions.decision import Decision
+from breakeven.decisions.rank import rank
 from breakeven.gpus import catalog
+from breakeven.jobs.read import read_job
+from breakeven.offers.observing import every_line
+from breakeven.offers.offer import Offer
 from breakeven.reporting.terminal import Style, decision_text, gpu_list_text, gpu_text
 from breakeven.reporting.words import Words
-from tests.decisions.market import A100, H100, H100_PCIE, decide, offer
+from tests.decisions.market import A100, AS_OF, H100, H100_PCIE, decide, offer
 
 
 def shown(decision: Decision, locale: str = "en", style: Style | None = None, *, all_lines: bool = False) -> str:
@@ -104,3 +108,48 @@ def test_the_catalog_fits_80_columns(locale: str) -> None:
         *(gpu_text(gpu, words, Style()) for gpu in catalog.catalog().values()),
     ):
         assert all(len(line) <= 80 for line in text.splitlines())
+
+
+def flip_line(*offers: Offer, job: str = "") -> str:
+    text = f"job: n\ntask: notebook\nusers: {{count: 10, hours_per_day: 4}}\n{job}"
+    decision = rank(read_job(text), every_line(offers), gpus=catalog.catalog(), as_of=AS_OF)
+    report = " ".join(shown(decision).split())
+    return report[report.index("It flips") :]
+
+
+def test_a_flip_tells_a_slice_from_a_whole_gpu() -> None:
+    line = flip_line(offer(A100, 1.0), offer(A100, 2.1, fraction=1 / 7, instance="i"))
+    assert "p A100 SXM 80 GB (a GPU each) costs at most $0.30/h" in line
+    assert "p A100 SXM 80 GB, i (a slice each) costs at least $7.00 per whole GPU and hour" in line
+
+
+def test_a_flip_tells_slices_of_two_sizes_apart() -> None:
+    line = flip_line(offer(A100, 1.0, fraction=0.5), offer(A100, 1.0, fraction=0.25))
+    assert "(50 % of a GPU)" in line.replace("\N{NO-BREAK SPACE}", " ")
+    assert "(25 % of a GPU)" in line.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_a_flip_tells_machine_sizes_apart() -> None:
+    report = " ".join(shown(decide([offer(A100, 1.0), offer(A100, 0.9, gpus=8)], all_lines=True)).split())
+    assert "p A100 SXM 80 GB (machines of 8) costs at most $0.12/h" in report
+    assert "p A100 SXM 80 GB (any number of GPUs) costs at least $7.20/h" in report
+
+
+def test_a_flip_tells_lines_apart_that_differ_in_price_alone() -> None:
+    book = [offer(A100, 1.0, billing_increment_s=60), offer(A100, 1.5)]
+    report = " ".join(shown(decide(book, all_lines=True)).split())
+    assert "p A100 SXM 80 GB (at $1.00/h today) costs at least $1.50/h" in report
+
+
+def test_the_table_counts_what_is_rented() -> None:
+    text = "job: n\ntask: notebook\nusers: {count: 10, hours_per_day: 4}"
+    offers = [
+        offer(A100, 1.0, gpus=8),
+        offer(A100, 1.0, "s", fraction=0.25, gpus=4),
+        offer(A100, 9.0, "q", fraction=0.25),
+    ]
+    report = shown(rank(read_job(text), every_line(offers), gpus=catalog.catalog(), as_of=AS_OF))
+    rows = {line[2:].split(" A100")[0]: line for line in report.splitlines() if "A100 SXM 80 GB, a " in line}
+    assert "10 of 16" in rows["p"]
+    assert "10 of 12" in rows["s"]
+    assert "Rent 12 x A100 SXM 80 GB at s" in report

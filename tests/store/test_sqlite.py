@@ -46,7 +46,7 @@ def test_observations_are_appended_and_a_price_seen_again_moves_its_last_seen(pa
     assert repository.add_offers([offer(A100, 2.0, seen="2026-10-06")], importer="a") == Added(1, 0)
     assert repository.add_offers([offer(A100, 1.0, seen="2026-10-07")], importer="a") == Added(1, 0)
     seen = [(one.usd_per_gpu_h, None if one.seen_at is None else one.seen_at.day) for one in repository.offers()]
-    assert seen == [(1.0, 5), (2.0, 6), (1.0, 7)]
+    assert seen == [(1.0, 1), (1.0, 5), (2.0, 6), (1.0, 7)]
 
 
 def test_a_failed_import_changes_nothing(path: Path) -> None:

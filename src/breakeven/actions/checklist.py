@@ -10,8 +10,7 @@ from breakeven.documents import read_text
 from breakeven.errors import ExternalError, InputError, nearest
 from breakeven.offers.checklist import Answer, Checklist, answers_of, read_facts
 from breakeven.offers.observing import newest_observations
-from breakeven.store.locations import store_path
-from breakeven.store.sqlite import SqliteRepository
+from breakeven.store.opening import open_store, store_exists
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,10 +46,9 @@ def make_checklist(
 
 def stored_facts(provider: str, store: str | None = None) -> list[Answer]:
     """The facts about a provider that were imported."""
-    path = store_path(store)
-    if not path.exists():
+    if not store_exists(store):
         return []
-    repository = SqliteRepository(path)
+    repository = open_store(store)
     try:
         return [Answer(*fact, from_book=False) for fact in repository.facts(provider)]
     finally:
@@ -63,7 +61,7 @@ def import_facts(path: str | Path, *, store: str | None = None) -> tuple[str, in
     Raises: InputError naming file, line and key; ExternalError when the store fails.
     """
     provider, facts = read_facts(read_text(path, max_bytes=_MAX_BYTES), file=str(path))
-    repository = SqliteRepository(store_path(store))
+    repository = open_store(store)
     try:
         rows = [(fact.question, fact.text, fact.source or "", fact.seen_at or "") for fact in facts]
         repository.add_facts(provider, rows)

@@ -6,8 +6,15 @@ from typing import TYPE_CHECKING
 
 from breakeven.actions.decide import decide_all, end_of, load_offers, read_day
 from breakeven.actions.offers import gpu_of
-from breakeven.decisions.caveats import sku_mix
-from breakeven.decisions.comparison import Comparison, compare_figures, compare_prices
+from breakeven.decisions.comparison import (
+    Comparison,
+    compare_caveats,
+    compare_figures,
+    compare_prices,
+    lines_shown,
+    pairs_between,
+    passed_over,
+)
 from breakeven.errors import InputError
 from breakeven.gpus import catalog
 from breakeven.offers.observing import newest_observations
@@ -45,13 +52,16 @@ def compare(
     listed = list(load_offers() if offers is None else offers)
     newest, _ = newest_observations(listed, end_of(day))
     decision = None if job is None else decide_all([job], offers=listed, as_of=day)[0]
-    mix = sku_mix(one, other)
+    prices = compare_prices(one.id, other.id, newest, day)
+    shown = lines_shown(prices, pairs_between(one.id, other.id, decision))
+    skipped = passed_over(prices, newest, day)
     return Comparison(
         first=one,
         second=other,
         as_of=day,
         figures=compare_figures(one, other),
-        prices=compare_prices(one.id, other.id, newest),
-        caveats=() if mix is None else (mix,),
+        prices=prices,
+        caveats=compare_caveats(one, other, shown, skipped, day),
+        offers={offer.id: offer for offer in (*shown, *skipped)},
         decision=decision,
     )

@@ -16,10 +16,10 @@ from breakeven.jobs.job import Job
 from breakeven.jobs.read import MAX_JOB_BYTES, is_config_path, read_job
 from breakeven.offers.book import YEARS, load_book, load_shipped_book
 from breakeven.offers.observing import cheapest_of_class, every_line, newest_observations
-from breakeven.store.locations import store_path
+from breakeven.store.opening import open_store, store_exists
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from breakeven.decisions.decision import Decision
     from breakeven.decisions.month import Month
@@ -53,27 +53,48 @@ def _check_model_config(path: Path, file: str) -> None:
 
 
 def load_offers(
-    books: Sequence[str | Path] = (), *, amounts: Convention | None = None, store: str | None = None
+    books: Sequence[str | Path] = (),
+    *,
+    amounts: Convention | None = None,
+    store: str | None = None,
+    gpus: Collection[str] | None = None,
+    rates: str | None = None,
 ) -> list[Offer]:
     """The offers of the given books; without any, the shipped book and the store, which are one book.
 
-    store : its URL (None: `BREAKEVEN_STORE`, or the file in the user's data folder); a missing store is an empty one.
+    store : its URL (None: `BREAKEVEN_STORE`, or the file in the user's data folder); a missing store is an empty one;
+    gpus : those that matter, all others may be represented by one line per provider, tier and market;
+    rates : exchange rates as `EUR=1.08`, or a file of them (None: nothing is converted).
     """
     if books:
-        return [offer for book in books for offer in load_book(book, amounts=amounts)]
-    return [*load_shipped_book(), *stored_offers(store)]
+        offers = [offer for book in books for offer in load_book(book, amounts=amounts)]
+    else:
+        offers = [*load_shipped_book(), *stored_offers(store, gpus)]
+    if rates is None:
+        return offers
+    from breakeven.offers.rates import converted, read_rates  # noqa: PLC0415 - only where asked
+
+    return list(converted(offers, read_rates(rates)))
 
 
-def stored_offers(store: str | None = None) -> list[Offer]:
-    """The observations of the store."""
-    path = store_path(store)
-    if not path.exists():
+def gpus_that_matter(jobs: Iterable[Job]) -> frozenset[str] | None:
+    """The GPUs whose every line may decide these jobs; None: all of them."""
+    listed = list(jobs)
+    if any(not job.known for job in listed):
+        return None
+    return frozenset(gpu for job in listed for gpu in job.known)
+
+
+def stored_offers(store: str | None = None, gpus: Collection[str] | None = None) -> list[Offer]:
+    """The observations of the store.
+
+    gpus : all observations of these (None: of all), and of the others one line per provider, tier and market.
+    """
+    if not store_exists(store):
         return []
-    from breakeven.store.sqlite import SqliteRepository  # noqa: PLC0415 - only where there is a store
-
-    repository = SqliteRepository(path)
+    repository = open_store(store)
     try:
-        return repository.offers()
+        return repository.offers() if gpus is None else [*repository.offers(gpus), *repository.other_lines(gpus)]
     finally:
         repository.close()
 
@@ -128,7 +149,9 @@ def decide_all(
     """One decision per job, all over the same observations of the same book."""
     day = read_day(as_of)
     read = [job if isinstance(job, Job) else load_job(job) for job in jobs]
-    newest, conflicts = newest_observations(load_offers() if offers is None else offers, end_of(day))
+    newest, conflicts = newest_observations(
+        load_offers(gpus=gpus_that_matter(read)) if offers is None else offers, end_of(day)
+    )
     by_place = any(job.limits.regions or any(_names_place(one) for one in job.overrides) for job in read)
     lines = every_line(newest) if all_lines else cheapest_of_class(newest, day, by_place=by_place)
     rules: dict[str, Any] = {"gpus": catalog.catalog(), "as_of": day, "conflicts": conflicts, "all_lines": all_lines}

@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from breakeven import plugins
 from breakeven.actions.decide import end_of, read_day
-from breakeven.errors import ExternalError, InputError, nearest
+from breakeven.errors import BreakevenError, ExternalError, InputError, nearest
 from breakeven.gpus import catalog
 from breakeven.gpus.names import identify
 from breakeven.offers.book import COLUMNS, RowReader, load_book
 from breakeven.offers.checks import check_offers
 from breakeven.offers.export import book_csv, book_xlsx
-from breakeven.offers.observing import newest_observations
-from breakeven.offers.report import ImportReport
+from breakeven.offers.fetching import is_url
+from breakeven.offers.importing import Request, collect
+from breakeven.offers.market import History, days_of, prices_seen, spreads
+from breakeven.offers.observing import DAYS_UNTIL_OLD, newest_observations
+from breakeven.offers.report import ImportReport, Refreshed
 from breakeven.offers.table import import_table, load_map
-from breakeven.store.locations import store_path
-from breakeven.store.sqlite import SqliteRepository
+from breakeven.store.opening import open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import date
 
     from breakeven.errors import Caveat
     from breakeven.offers.amounts import Convention
+    from breakeven.offers.importing import Importer
+    from breakeven.offers.market import Spread
     from breakeven.offers.offer import Offer
-
-IMPORT_SOURCES = ("book", "table")
+    from breakeven.store.repository import Added
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +79,19 @@ def list_offers(offers: Iterable[Offer], wanted: OfferFilter, *, as_of: date | s
     return sorted(passing, key=lambda offer: (offer.usd_per_gpu_h is None, offer.usd_per_gpu_h or 0.0, offer.id))
 
 
+def market_of(offers: Iterable[Offer], *, as_of: date | str | None = None) -> dict[tuple[str, str], Spread]:
+    """What each GPU goes for in each market: firm prices not older than `DAYS_UNTIL_OLD`, one per provider."""
+    day = read_day(as_of)
+    newest, _ = newest_observations(offers, end_of(day))
+    return spreads(
+        offer
+        for offer in newest
+        if offer.price.status in {"known", "variable"}
+        and (age := offer.age_days(day)) is not None
+        and age <= DAYS_UNTIL_OLD
+    )
+
+
 def add_offer(cells: dict[str, str], *, amounts: Convention | None = None, store: str | None = None) -> Offer:
     """Record one offer, given as columns of the book, in the store.
 
@@ -87,44 +105,138 @@ def add_offer(cells: dict[str, str], *, amounts: Convention | None = None, store
     return offer
 
 
-def _record(offers: Sequence[Offer], importer: str, store: str | None) -> None:
-    repository = SqliteRepository(store_path(store))
+def _record(offers: Sequence[Offer], importer: str, store: str | None) -> Added:
+    repository = open_store(store)
     try:
-        repository.add_offers(offers, importer=importer)
+        return repository.add_offers(offers, importer=importer)
     finally:
         repository.close()
 
 
-def import_offers(
+def import_offers(  # noqa: PLR0913 - each is an option of its own
     source: str,
-    path: str | Path,
+    place: str | Path | None = None,
     *,
     map_path: str | Path | None = None,
     provider: str | None = None,
     amounts: Convention | None = None,
+    seen_at: date | str | None = None,
     store: str | None = None,
     is_dry: bool = False,
+    allows_private_addresses: bool = False,
 ) -> ImportReport:
-    """Import a book or a table into the store, all or nothing, and report every row.
+    """Import a book, a table, or what a plug-in reads, into the store, all or nothing, and report every row.
 
-    Raises: InputError when source, file or map are wrong; ExternalError when store or file system fail.
+    place : a path, or a URL for sources that fetch (None: the source's own); seen_at : the day of prices that carry
+    none (None: today for what is fetched, unknown for files).
+
+    Raises: InputError when source, file or map are wrong; ExternalError when store, network or file system fail.
     """
     if source == "book":
-        offers = load_book(path, amounts=amounts)
-        report = ImportReport(str(path), kept=offers)
+        offers = load_book(_named(place, source), amounts=amounts)
+        report = ImportReport(str(place), kept=offers)
         _, report.conflicts = newest_observations(offers, end_of(read_day(None)))
         report.warnings = check_offers(offers, catalog.catalog())
     elif source == "table":
         if map_path is None:
             raise InputError("map-missing", key="--map")
-        report = import_table(path, load_map(map_path), amounts=amounts, provider=provider)
+        report = import_table(_named(place, source), load_map(map_path), amounts=amounts, provider=provider)
     else:
-        raise InputError(
-            "unknown-import-source", text=source, choices=IMPORT_SOURCES, candidates=nearest(source, IMPORT_SOURCES)
+        request = Request(
+            place=None if place is None else str(place),
+            provider=provider,
+            allows_private_addresses=allows_private_addresses,
+            environment=os.environ,
         )
+        report = _import_with_plugin(source, request, seen_at)
     if not is_dry:
-        _record(report.kept, source, store)
+        report.new, report.seen_again = _record(report.kept, source, store)
     return report
+
+
+def sources() -> tuple[str, ...]:
+    """Every source that `import_offers` knows."""
+    return ("book", "table", *plugins.names("importers"))
+
+
+def _import_with_plugin(source: str, request: Request, seen_at: date | str | None) -> ImportReport:
+    if source not in (choices := sources()):
+        raise InputError("unknown-plugin", text=source, choices=choices, candidates=nearest(source, choices))
+    importer: Importer = plugins.load("importers", source)()
+    place = request.place
+    if place is None and not importer.has_default_place:
+        raise InputError("place-missing", text=source)
+    day = _day_of(seen_at, is_fetched=_is_fetched(source, place))
+    try:
+        return collect(importer.rows(request), source=place or source, amounts="en", seen_at=day)
+    except BreakevenError as error:
+        raise error.at(file=place if place is not None and not is_url(place) else None) from None
+
+
+def _named(place: str | Path | None, source: str) -> str | Path:
+    if place is None:
+        raise InputError("place-missing", text=source)
+    return place
+
+
+def _is_fetched(source: str, place: str | None) -> bool:
+    if source == "gpuhunt" and place is None:
+        return "GPUHUNT_CATALOG_DIR" not in os.environ
+    return place is None or is_url(place)
+
+
+def _day_of(seen_at: date | str | None, *, is_fetched: bool) -> str | None:
+    if seen_at is None and not is_fetched:
+        return None
+    return read_day(seen_at).isoformat()
+
+
+def refresh_offers(
+    sources: Sequence[str] = (), *, store: str | None = None, progress: Callable[[str], None] | None = None
+) -> list[Refreshed]:
+    """Today's prices from every source that knows where to look, each recorded or failed by itself.
+
+    sources : only these (empty: all); progress : told the name of each source as it starts.
+
+    Raises: InputError `unknown-plugin` when a source is not known.
+    """
+    found = []
+    for source in sources or plugins.names("importers"):
+        importer: Importer = plugins.load("importers", source)()
+        if not importer.has_default_place:
+            if sources:
+                raise InputError("place-missing", text=source)
+            continue
+        if progress is not None:
+            progress(source)
+        try:
+            found.append(Refreshed(source, import_offers(source, store=store), None))
+        except BreakevenError as error:
+            found.append(Refreshed(source, None, error))
+    return found
+
+
+def history_of(
+    gpu: str,
+    offers: Iterable[Offer],
+    *,
+    provider: str | None = None,
+    market: str | None = None,
+    as_of: date | str | None = None,
+) -> History:
+    """The history of a GPU in these offers, of one provider or market if named.
+
+    Raises: InputError when the GPU is unknown or ambiguous.
+    """
+    name = gpu_of(gpu)
+    end = end_of(read_day(as_of))
+    wanted = OfferFilter(provider=provider, market=market)
+    seen = prices_seen(
+        offer
+        for offer in offers
+        if offer.gpu == name and wanted.passes(offer, None) and (offer.seen_at is None or offer.seen_at <= end)
+    )
+    return History(name, seen, days_of(seen))
 
 
 def check_book(offers: Iterable[Offer], *, as_of: date | str | None = None) -> list[Caveat]:

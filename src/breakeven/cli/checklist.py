@@ -58,7 +58,7 @@ def run(arguments: Any) -> int:
             provider = arguments.words[0] if arguments.words else None
         case _:
             raise InputError("bad-command-line", problem=" ".join(arguments.words), command="breakeven checklist")
-    offers = load_offers(arguments.offers, amounts=arguments.amounts, store=arguments.store)
+    offers = load_offers(arguments.offers, amounts=arguments.amounts, store=arguments.store, rates=arguments.rates)
     checklist = make_checklist(provider, offers=offers, as_of=arguments.as_of, store=arguments.store)
     if arguments.output is not None:
         write_text(arguments.output, questionnaire(checklist, words))

@@ -37,7 +37,7 @@ def run(arguments: Any) -> int:
     from breakeven.reporting.json_documents import comparison_document, dumps  # noqa: PLC0415
     from breakeven.reporting.words import Words  # noqa: PLC0415
 
-    offers = load_offers(arguments.offers, amounts=arguments.amounts, store=arguments.store)
+    offers = load_offers(arguments.offers, amounts=arguments.amounts, store=arguments.store, rates=arguments.rates)
     comparison = compare(arguments.first, arguments.second, arguments.job, offers=offers, as_of=arguments.as_of)
     words = Words(arguments.locale)
     if not arguments.quiet:

@@ -20,6 +20,11 @@ def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
     """The arguments of `decide`."""
     parser.add_argument("jobs", metavar="JOB", nargs="+", help=translated("a job file (YAML)", locale))
     parser.add_argument("--all", action="store_true", help=translated("show every line of the book", locale))
+    parser.add_argument(
+        "--record",
+        metavar="FILE",
+        help=translated("keep the decision for 'breakeven watch': jobs, prices, digest", locale),
+    )
     add_market_options(parser, locale)
     add_output_options(parser, locale)
     parser.epilog = translated("Example: breakeven decide job.yaml --as-of 2026-10-19", locale)
@@ -28,21 +33,40 @@ def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
 
 def run(arguments: Any) -> int:
     """Decide each job and print the decisions."""
-    from breakeven.actions.decide import decide_all, load_offers, plan_month, read_day  # noqa: PLC0415 - `--help` does without
+    from breakeven.actions.decide import (  # noqa: PLC0415 - `--help` does without
+        decide_all,
+        gpus_that_matter,
+        load_job,
+        load_offers,
+        plan_month,
+        read_day,
+    )
     from breakeven.reporting.json_documents import decisions_document, dumps  # noqa: PLC0415
     from breakeven.reporting.terminal import decision_text, month_text  # noqa: PLC0415
     from breakeven.reporting.words import Words  # noqa: PLC0415
 
     day = read_day(arguments.as_of)
-    offers = load_offers(arguments.offers, amounts=arguments.amounts, store=arguments.store)
-    decisions = decide_all(arguments.jobs, offers=offers, as_of=day, all_lines=arguments.all)
+    jobs = [load_job(path) for path in arguments.jobs]
+    gpus = None if arguments.all else gpus_that_matter(jobs)
+    offers = load_offers(
+        arguments.offers, amounts=arguments.amounts, store=arguments.store, gpus=gpus, rates=arguments.rates
+    )
+    decisions = decide_all(jobs, offers=offers, as_of=day, all_lines=arguments.all)
     words = [
         Words(arguments.locale, {option.offer.id: option.offer for option in decision.options})
         for decision in decisions
     ]
     month = plan_month(decisions, offers)
+    document = decisions_document(decisions, day, words, month) if arguments.json or arguments.record else {}
+    if arguments.record:
+        from breakeven.actions.records import make_record, write_record  # noqa: PLC0415 - only when asked
+
+        record = make_record(
+            arguments.jobs, document, arguments.offers, amounts=arguments.amounts, rates=arguments.rates
+        )
+        write_record(arguments.record, record)
     if arguments.json:
-        sys.stdout.write(dumps(decisions_document(decisions, day, words, month)))
+        sys.stdout.write(dumps(document))
     else:
         style = style_of(arguments)
         reports = [

@@ -24,8 +24,9 @@ COMMANDS = {
     "decide": "rank today's offers for a job by cost per accepted result; name the winner, say why, and when it flips",
     "compare": "two exact SKUs side by side: specifications, prices with dates, break-even speedup",
     "gpus": "the GPU catalog: list it, show one product with sources, identify names",
-    "offers": "what is for rent: list, add, import, check and export offers",
+    "offers": "what is for rent: list, add, import, refresh, check and export offers, and their history",
     "checklist": "what to ask a provider before you reserve, answered where the book or your notes know",
+    "watch": "decide recorded decisions again with today's prices; exit status 10 when a winner flipped",
     "examples": "list the example jobs and books, or write them to a folder",
 }
 """Every command with its one-line summary; each lives in `cli/<command>.py`."""
@@ -49,7 +50,12 @@ def build_parser(argv: Sequence[str], locale: Locale) -> Parser:
         ),
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"breakeven {__version__}")
+    parser.add_argument(
+        "--version",
+        action="version",
+        version=f"breakeven {__version__}",
+        help=translated("show program's version number and exit", locale),
+    )
     commands = parser.add_subparsers(dest="command", metavar=translated("COMMAND", locale), required=True)
     typed = next((word for word in argv if not word.startswith("-")), None)
     for name, summary in COMMANDS.items():

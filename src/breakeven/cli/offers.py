@@ -1,4 +1,4 @@
-"""`breakeven offers list|add|import|check|export`."""
+"""`breakeven offers list|add|import|refresh|history|check|export`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
     """The arguments of `offers`."""
-    verbs = parser.add_subparsers(dest="verb", metavar="list|add|import|check|export", required=True)
+    verbs = parser.add_subparsers(dest="verb", metavar="list|add|import|refresh|history|check|export", required=True)
 
     def add(name: str, told: str, example: str) -> ArgumentParser:
         told = translated(told, locale)
@@ -43,19 +43,55 @@ def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
     adding.set_defaults(run=run_add)
     importing = add(
         "import",
-        "record the offers of a book or of any table, with a report on every row",
+        "record the offers of a book, of any table, or of a price service, with a report on every row",
         "Example: breakeven offers import table prices.csv --map aws",
     )
-    importing.add_argument("source", metavar="SOURCE", help=translated("book or table", locale))
-    importing.add_argument("path", metavar="PATH", help=translated("the file (CSV, YAML; a table may be JSON)", locale))
+    importing.add_argument(
+        "source",
+        metavar="SOURCE",
+        help=translated("book, table, azure-retail, gpuhunt, skypilot, vast or a plug-in", locale),
+    )
+    importing.add_argument(
+        "place", metavar="PATH|URL", nargs="?", help=translated("where it is; some sources know by themselves", locale)
+    )
     importing.add_argument(
         "--map",
         metavar="MAP",
         help=translated("a column map (YAML), or a shipped one: aws, azure, cloudprice, multi-provider", locale),
     )
-    importing.add_argument("--provider", metavar="P", help=translated("provider id for every row of a table", locale))
+    importing.add_argument("--provider", metavar="P", help=translated("provider id for every row", locale))
+    importing.add_argument(
+        "--seen-at",
+        metavar="DATE",
+        help=translated("the day of prices that carry none (default: today if fetched)", locale),
+    )
     importing.add_argument("--dry-run", action="store_true", help=translated("report only, record nothing", locale))
+    importing.add_argument(
+        "--allow-private-addresses",
+        action="store_true",
+        help=translated("fetch from this machine or a private network too", locale),
+    )
     importing.set_defaults(run=run_import)
+    refreshing = add(
+        "refresh",
+        "fetch today's prices from every source that needs no account",
+        "Example: breakeven offers refresh --source vast",
+    )
+    refreshing.add_argument(
+        "--source", metavar="S", action="append", default=[], help=translated("only this one (repeatable)", locale)
+    )
+    refreshing.set_defaults(run=run_refresh)
+    history = add(
+        "history",
+        "how the prices of a GPU moved, and the median of its market from day to day",
+        "Example: breakeven offers history nvidia-h100-sxm-80gb --market on-demand",
+    )
+    history.add_argument("gpu", metavar="GPU", help=translated("an exact SKU", locale))
+    history.add_argument("--provider", metavar="P", help=translated("provider id", locale))
+    history.add_argument(
+        "--market", choices=("on-demand", "interruptible", "reserved"), help=translated("market", locale)
+    )
+    history.set_defaults(run=run_history)
     checking = add(
         "check",
         "warn about prices that are implausible, old or unsourced",
@@ -71,7 +107,7 @@ def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
     exporting.add_argument("--with-private", action="store_true", help=translated("private quotes too", locale))
     _add_filters(exporting, locale)
     exporting.set_defaults(run=run_export)
-    for verb in (listing, adding, importing, checking, exporting):
+    for verb in (listing, adding, importing, refreshing, history, checking, exporting):
         add_market_options(verb, locale)
         add_output_options(verb, locale)
 
@@ -88,17 +124,30 @@ def _add_filters(parser: ArgumentParser, locale: Locale) -> None:
     group.add_argument("--tier", metavar="T", help=translated("tier, such as secure", locale))
     group.add_argument("--region", metavar="R", help=translated("region or country", locale))
     group.add_argument(
-        "--max-price", metavar="USD", type=float, help=translated("most per GPU and hour, in US dollars", locale)
+        "--max-price", metavar="USD", type=_price, help=translated("most per GPU and hour, in US dollars", locale)
     )
+
+
+def _price(text: str) -> float:
+    """An amount for a filter: a number above 0."""
+    from breakeven.errors import InputError  # noqa: PLC0415
+
+    try:
+        value = float(text)
+    except ValueError:
+        raise InputError("not-a-number", key="--max-price", text=text) from None
+    if not 0.0 < value < 1e6:
+        raise InputError("out-of-range", key="--max-price", text=text, minimum=0, maximum=1_000_000, is_open=True)
+    return value
 
 
 def _offers(arguments: Any) -> list[Offer]:
     from breakeven.actions.decide import load_offers  # noqa: PLC0415 - `--help` does without
 
-    return load_offers(arguments.offers, amounts=arguments.amounts, store=arguments.store)
+    return load_offers(arguments.offers, amounts=arguments.amounts, store=arguments.store, rates=arguments.rates)
 
 
-def _listed(arguments: Any) -> list[Offer]:
+def _listed(arguments: Any, offers: list[Offer]) -> list[Offer]:
     from breakeven.actions.offers import OfferFilter, list_offers  # noqa: PLC0415
 
     wanted = OfferFilter(
@@ -109,22 +158,24 @@ def _listed(arguments: Any) -> list[Offer]:
         region=arguments.region,
         max_usd_per_gpu_h=arguments.max_price,
     )
-    return list_offers(_offers(arguments), wanted, as_of=arguments.as_of)
+    return list_offers(offers, wanted, as_of=arguments.as_of)
 
 
 def run_list(arguments: Any) -> int:
     """Print the offers that pass the filters."""
     from breakeven.actions.decide import read_day  # noqa: PLC0415
+    from breakeven.actions.offers import market_of  # noqa: PLC0415
     from breakeven.reporting.json_documents import dumps, offers_document  # noqa: PLC0415
     from breakeven.reporting.offers_text import offers_text  # noqa: PLC0415
     from breakeven.reporting.words import Words  # noqa: PLC0415
 
     day = read_day(arguments.as_of)
-    offers = _listed(arguments)
+    book = _offers(arguments)
+    offers, market = _listed(arguments, book), market_of(book, as_of=day)
     if arguments.json:
-        sys.stdout.write(dumps(offers_document(offers, day)))
+        sys.stdout.write(dumps(offers_document(offers, day, market)))
     else:
-        sys.stdout.write(offers_text(offers, day, Words(arguments.locale), style_of(arguments)))
+        sys.stdout.write(offers_text(offers, day, Words(arguments.locale), style_of(arguments), market))
     return 0
 
 
@@ -160,10 +211,12 @@ def run_import(arguments: Any) -> int:
 
     report = import_offers(
         arguments.source,
-        arguments.path,
+        arguments.place,
         map_path=arguments.map,
         provider=arguments.provider,
         amounts=arguments.amounts,
+        seen_at=arguments.seen_at,
+        allows_private_addresses=arguments.allow_private_addresses,
         store=arguments.store,
         is_dry=arguments.dry_run,
     )
@@ -172,6 +225,45 @@ def run_import(arguments: Any) -> int:
     else:
         words = Words(arguments.locale, {offer.id: offer for offer in report.kept})
         sys.stdout.write(report_text(report, words, is_dry=arguments.dry_run))
+    return 0
+
+
+def run_refresh(arguments: Any) -> int:
+    """Fetch from every source and say what became of each; a failure of one is no failure of the others."""
+    from breakeven.actions.offers import refresh_offers  # noqa: PLC0415
+    from breakeven.errors import ExternalError  # noqa: PLC0415
+    from breakeven.reporting.json_documents import dumps, refresh_document  # noqa: PLC0415
+    from breakeven.reporting.offers_text import refresh_text  # noqa: PLC0415
+    from breakeven.reporting.words import Words  # noqa: PLC0415
+
+    words = Words(arguments.locale)
+
+    def tell(source: str) -> None:
+        if sys.stderr.isatty() and not arguments.quiet:
+            sys.stderr.write(words("Fetching {source} ...", source=source) + "\n")
+
+    refreshed = refresh_offers(arguments.source, store=arguments.store, progress=tell)
+    if arguments.json:
+        sys.stdout.write(dumps(refresh_document(refreshed, words)))
+    else:
+        sys.stdout.write(refresh_text(refreshed, words))
+    return ExternalError.exit_status if any(one.error is not None for one in refreshed) else 0
+
+
+def run_history(arguments: Any) -> int:
+    """Print every price of a GPU and draw its median."""
+    from breakeven.actions.offers import history_of  # noqa: PLC0415
+    from breakeven.reporting.history_text import history_text  # noqa: PLC0415
+    from breakeven.reporting.json_documents import dumps, history_document  # noqa: PLC0415
+    from breakeven.reporting.words import Words  # noqa: PLC0415
+
+    history = history_of(
+        arguments.gpu, _offers(arguments), provider=arguments.provider, market=arguments.market, as_of=arguments.as_of
+    )
+    if arguments.json:
+        sys.stdout.write(dumps(history_document(history)))
+    else:
+        sys.stdout.write(history_text(history, Words(arguments.locale), style_of(arguments)))
     return 0
 
 
@@ -198,7 +290,9 @@ def run_export(arguments: Any) -> int:
     from breakeven.reporting.json_documents import dumps  # noqa: PLC0415
     from breakeven.reporting.words import Words  # noqa: PLC0415
 
-    offers = [offer for offer in _listed(arguments) if arguments.with_private or not offer.is_private]
+    offers = [
+        offer for offer in _listed(arguments, _offers(arguments)) if arguments.with_private or not offer.is_private
+    ]
     count = export_offers(offers, arguments.target)
     if arguments.json:
         sys.stdout.write(dumps({"written": count, "file": arguments.target}))

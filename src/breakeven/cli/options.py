@@ -50,6 +50,11 @@ def add_market_options(parser: ArgumentParser, locale: Locale) -> None:
         help=translated("decide as if it were that day, such as 2026-10-19 (default: today)", locale),
     )
     group.add_argument(
+        "--rates",
+        metavar="RATES",
+        help=translated("convert prices: US dollars per unit, EUR=1.08,GBP=1.27, or a dated YAML file", locale),
+    )
+    group.add_argument(
         "--amounts",
         choices=("en", "fr"),
         help=translated("number format of text amounts in the book: 1,680.00 (en) or 1 680,00 (fr)", locale),
@@ -62,7 +67,9 @@ def add_store_option(group: Any, locale: Locale) -> None:
         "--store",
         metavar="URL",
         help=translated(
-            "the store, sqlite:////absolute/path (default: BREAKEVEN_STORE, or the user's data folder)", locale
+            "the store, sqlite:////absolute/path or postgresql://... "
+            "(default: BREAKEVEN_STORE, or the user's data folder)",
+            locale,
         ),
     )
 

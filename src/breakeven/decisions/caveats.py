@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from breakeven.decisions.claims import contradicted_claims
 from breakeven.decisions.options import ASSUMED_INTERRUPTIONS_PER_MACHINE_H, is_interruption_rate_assumed
+from breakeven.decisions.standing import FIRM, standing
 from breakeven.errors import Caveat
 from breakeven.offers.observing import DAYS_UNTIL_OLD
 
@@ -43,7 +44,11 @@ def caveats(
         *_spread(feasible),
         *_unknown_costs(feasible),
         *_passed_over(choice, feasible, as_of),
-        *_prices(options, feasible, as_of),
+        *price_caveats(
+            [option.offer for option in feasible],
+            as_of,
+            unpriced={code: _barred_by(options, code) for code in ("unknown-price", "no-exchange-rate")},
+        ),
     ]
     shown = {option.offer.id for option in options}
     disputed = tuple(kept.id for kept, _ in conflicts if kept.id in shown)
@@ -127,19 +132,8 @@ def _interruptions(job: Job, feasible: Sequence[Option]) -> list[Caveat]:
 
 
 def _spread(feasible: Sequence[Option]) -> list[Caveat]:
-    spread = tuple(option.offer.id for option in feasible if option.machines > 1)
+    spread = tuple(option.offer.id for option in feasible if option.machines > 1 and option.sharing is None)
     return [Caveat("several-machines", offers=spread)] if spread else []
-
-
-def is_old(option: Option, as_of: date) -> bool:
-    """Whether the price is too old to be chosen while there is a fresher one; an unknown age is old."""
-    age = option.offer.age_days(as_of)
-    return age is None or age > DAYS_UNTIL_OLD
-
-
-def is_floor(option: Option) -> bool:
-    """Whether the price is the least one may pay, not what one pays: an auction's, or a GPU without host."""
-    return option.offer.price.status == "floor"
 
 
 def _passed_over(choice: Option | None, feasible: Sequence[Option], as_of: date) -> list[Caveat]:
@@ -149,7 +143,7 @@ def _passed_over(choice: Option | None, feasible: Sequence[Option], as_of: date)
     offers = tuple(
         option.offer.id
         for option in feasible
-        if (is_old(option, as_of) or is_floor(option)) and (option.usd_mean or 0.0) < (choice.usd_mean or 0.0)
+        if standing(option.offer, as_of) != FIRM and (option.usd_mean or 0.0) < (choice.usd_mean or 0.0)
     )
     return [Caveat("old-price-passed-over", offers=offers, limit_days=DAYS_UNTIL_OLD)] if offers else []
 
@@ -163,28 +157,28 @@ def _unknown_costs(feasible: Sequence[Option]) -> list[Caveat]:
     return found
 
 
-def _prices(options: Sequence[Option], feasible: Sequence[Option], as_of: date) -> list[Caveat]:
+def price_caveats(
+    offers: Sequence[Offer], as_of: date, *, unpriced: Mapping[str, tuple[str, ...]] | None = None
+) -> list[Caveat]:
+    """What a reader must know about the prices of these offers; `unpriced`: ids of others by why they have none."""
     found = []
-    ages = {option.offer.id: option.offer.age_days(as_of) for option in feasible}
+    ages = {offer.id: offer.age_days(as_of) for offer in offers}
     stale = {offer: age for offer, age in ages.items() if age is not None and age > DAYS_UNTIL_STALE}
     if stale:
         found.append(
             Caveat("stale-price", offers=tuple(stale), oldest_days=max(stale.values()), newest_days=min(stale.values()),
                    limit_days=DAYS_UNTIL_STALE)
         )  # fmt: skip
-    for code, offers in (
+    for code, listed in (
         ("undated-price", tuple(offer for offer, age in ages.items() if age is None)),
-        ("unsourced", tuple(option.offer.id for option in feasible if option.offer.source is None)),
-        (
-            "price-not-firm",
-            tuple(option.offer.id for option in feasible if option.offer.price.status != "known"),
-        ),
-        ("unknown-price", _barred_by(options, "unknown-price")),
-        ("no-exchange-rate", _barred_by(options, "no-exchange-rate")),
-        ("private-quote", tuple(option.offer.id for option in feasible if option.offer.is_private)),
+        ("unsourced", tuple(offer.id for offer in offers if offer.source is None)),
+        ("price-not-firm", tuple(offer.id for offer in offers if offer.price.status != "known")),
+        *(unpriced or {}).items(),
+        ("converted-price", tuple(offer.id for offer in offers if offer.exchange_rate is not None)),
+        ("private-quote", tuple(offer.id for offer in offers if offer.is_private)),
     ):
-        if offers:
-            found.append(Caveat(code, offers=tuple(dict.fromkeys(offers))))
+        if listed:
+            found.append(Caveat(code, offers=tuple(dict.fromkeys(listed))))
     return found
 
 

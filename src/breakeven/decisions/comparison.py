@@ -5,14 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from breakeven.decisions.caveats import price_caveats, sku_mix
+from breakeven.decisions.options import cannot_be_priced
+from breakeven.decisions.standing import FIRM, standing
+from breakeven.errors import Caveat
 from breakeven.gpus.catalog import FIGURE_UNITS
+from breakeven.offers.observing import DAYS_UNTIL_OLD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from datetime import date
 
     from breakeven.decisions.decision import BreakEven, Decision
-    from breakeven.errors import Caveat
     from breakeven.gpus.catalog import Figure, Gpu
     from breakeven.offers.offer import Offer
 
@@ -39,7 +43,7 @@ class FigurePair:
 class PricePair:
     """The cheapest line of each GPU at one provider, tier and market; None: not rented there.
 
-    `provider` None: the cheapest anywhere in that market.
+    `provider` None: the cheapest anywhere in that market. Old and floor prices stand in only where there is no other.
     """
 
     provider: str | None
@@ -74,15 +78,14 @@ class Comparison:
     figures: tuple[FigurePair, ...]
     prices: tuple[PricePair, ...]
     caveats: tuple[Caveat, ...]
+    offers: dict[str, Offer]
+    """The lines that the prices and caveats speak of, by id."""
     decision: Decision | None = None
 
     @property
     def job_pairs(self) -> tuple[BreakEven, ...]:
         """The job's break-evens between these two GPUs."""
-        if self.decision is None:
-            return ()
-        wanted = {self.first.id, self.second.id}
-        return tuple(pair for pair in self.decision.break_even if {pair.dear.offer.gpu, pair.cheap.offer.gpu} == wanted)
+        return pairs_between(self.first.id, self.second.id, self.decision)
 
 
 def compare_figures(first: Gpu, second: Gpu) -> tuple[FigurePair, ...]:
@@ -91,16 +94,19 @@ def compare_figures(first: Gpu, second: Gpu) -> tuple[FigurePair, ...]:
     return tuple(pair for pair in pairs if pair.first is not None or pair.second is not None)
 
 
-def compare_prices(first: str, second: str, offers: Iterable[Offer]) -> tuple[PricePair, ...]:
-    """The cheapest lines per provider, tier and market, places with both first; then the cheapest of each market."""
+def compare_prices(first: str, second: str, offers: Iterable[Offer], as_of: date) -> tuple[PricePair, ...]:
+    """The cheapest lines per provider, tier and market, places with both first; then the cheapest of each market.
+
+    Of one GPU in one place and market, old, undated and floor prices compete only without a fresher or firmer one.
+    """
     cheapest: dict[tuple[str | None, str | None, str], dict[str, Offer]] = {}
     for offer in offers:
-        if offer.gpu not in {first, second} or offer.usd_per_gpu_h is None or offer.is_slice:
+        if offer.gpu not in {first, second} or cannot_be_priced(offer, as_of) is not None:
             continue
         for place in ((offer.provider, offer.tier, offer.market), (None, None, offer.market)):
             known = cheapest.setdefault(place, {})
             best = known.get(offer.gpu)
-            if best is None or offer.usd_per_gpu_h < (best.usd_per_gpu_h or 0.0):
+            if best is None or _preference(offer, as_of) < _preference(best, as_of):
                 known[offer.gpu] = offer
     pairs = [PricePair(*place, both.get(first), both.get(second)) for place, both in cheapest.items()]
     return tuple(
@@ -115,3 +121,48 @@ def compare_prices(first: str, second: str, offers: Iterable[Offer]) -> tuple[Pr
             ),
         )
     )
+
+
+def _preference(offer: Offer, as_of: date) -> tuple[int, float]:
+    return standing(offer, as_of), offer.usd_per_gpu_h or 0.0
+
+
+def passed_over(prices: Iterable[PricePair], offers: Iterable[Offer], as_of: date) -> tuple[Offer, ...]:
+    """Lines cheaper than the cheapest of their market that were not taken because they are old or a floor."""
+    taken: dict[tuple[str, str], float] = {}
+    for pair in prices:
+        for offer in (pair.first, pair.second):
+            if pair.provider is None and offer is not None:
+                taken[offer.gpu, offer.market] = offer.usd_per_gpu_h or 0.0
+    return tuple(
+        offer
+        for offer in offers
+        if (offer.usd_per_gpu_h or 0.0) < taken.get((offer.gpu, offer.market), 0.0)
+        and standing(offer, as_of) != FIRM
+        and cannot_be_priced(offer, as_of) is None
+    )
+
+
+def compare_caveats(
+    first: Gpu, second: Gpu, shown: Sequence[Offer], skipped: Sequence[Offer], as_of: date
+) -> tuple[Caveat, ...]:
+    """What a reader must know: the products, the lines passed over, and the prices shown."""
+    mix = sku_mix(first, second)
+    found = [] if mix is None else [mix]
+    if skipped:
+        offers = tuple(offer.id for offer in skipped)
+        found.append(Caveat("old-price-passed-over", offers=offers, limit_days=DAYS_UNTIL_OLD))
+    return (*found, *price_caveats(shown, as_of))
+
+
+def lines_shown(prices: Iterable[PricePair], pairs: Iterable[BreakEven]) -> tuple[Offer, ...]:
+    """Every line that a price or a break-even of a comparison rests on, once."""
+    offers = [offer for pair in prices for offer in (pair.first, pair.second) if offer is not None]
+    offers.extend(option.offer for pair in pairs for option in (pair.dear, pair.cheap))
+    return tuple({offer.id: offer for offer in offers}.values())
+
+
+def pairs_between(first: str, second: str, decision: Decision | None) -> tuple[BreakEven, ...]:
+    """The break-evens of a decision between these two GPUs."""
+    pairs = () if decision is None else decision.break_even
+    return tuple(pair for pair in pairs if {pair.dear.offer.gpu, pair.cheap.offer.gpu} == {first, second})

@@ -29,12 +29,13 @@ class Option:
 
     `hours` (one undisturbed attempt), `terms`, `usd`, `mean` and `hours_to_result` are None where the price or the
     time is unknown.
-    `infeasible` tells why the option cannot compete; None when it does.
+    `infeasible` tells why the option cannot compete; None when it does. `gpus` (what the job needs) and `gpus_billed`
+    count slices as their share of a GPU.
     """
 
     offer: Offer
-    gpus: int
-    gpus_billed: int
+    gpus: float
+    gpus_billed: float
     machines: int
     hours: LogNormal | None
     terms: Terms | None
@@ -58,6 +59,18 @@ class Option:
             return ()
         parts = (("storage", self.mean.storage), ("egress", self.mean.network))
         return tuple(name for name, usd in parts if usd is None)
+
+    @property
+    def units(self) -> int:
+        """What is rented, by number: GPUs, or slices."""
+        return round(self.gpus_billed / self.offer.fraction)
+
+    @property
+    def gpu_hours(self) -> float | None:
+        """GPU-hours billed per accepted result, idle ones included; None where the cost is unknown."""
+        if self.mean is None or self.terms is None or not self.terms.usd_per_gpu_h:
+            return None
+        return (self.mean.rent - self.terms.upfront_usd + self.mean.idle) / self.terms.usd_per_gpu_h
 
     @property
     def usd_per_h(self) -> float | None:

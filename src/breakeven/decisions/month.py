@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING
 
+from breakeven.errors import InputError
 from breakeven.units import HOURS_PER_MONTH
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from breakeven.offers.offer import Offer
 
 _Key = tuple[str, str | None, str, str]
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +66,19 @@ class Month:
 def month_of(decisions: Sequence[Decision], reserved: Iterable[Offer]) -> Month:
     """The month of these jobs: each is run `runs` times.
 
-    A reservation of N machines is paid for all 730 hours; N is the fewest that hold the month's GPU-hours (and the
-    largest job). It beats the line when its price per GPU-hour is below the line's rent over all those hours.
+    GPU-hours are those billed, a slice's as its share. A reservation of N machines is paid for all 730 hours; N is the
+    fewest that hold the month's GPU-hours (and the largest job). It beats the line when its price per GPU-hour is below
+    the line's rent, idle hours included, over all those hours.
+
+    Raises: InputError `duplicate-job`.
 
     Source: formula 3.
     """
-    runs = {decision.job.job: decision.job.runs for decision in decisions}
+    runs: dict[str, float] = {}
+    for decision in decisions:
+        if decision.job.job in runs:
+            raise InputError("duplicate-job", text=decision.job.job)
+        runs[decision.job.job] = decision.job.runs
     lines: dict[_Key, list[tuple[Option, float]]] = {}
     for decision in decisions:
         for key, option in _cheapest(decision).items():
@@ -77,7 +86,9 @@ def month_of(decisions: Sequence[Decision], reserved: Iterable[Offer]) -> Month:
     best: dict[str, Offer] = {}
     for offer in reserved:
         rate = offer.usd_per_gpu_h
-        if rate is not None and (offer.gpu not in best or rate < (best[offer.gpu].usd_per_gpu_h or 0.0)):
+        if offer.is_slice or rate is None:
+            continue
+        if offer.gpu not in best or rate < (best[offer.gpu].usd_per_gpu_h or 0.0):
             best[offer.gpu] = offer
     made = [_option(key, used, best.get(key[2])) for key, used in lines.items() if len(used) == len(decisions)]
     return Month(runs, tuple(sorted(made, key=lambda option: (option.usd, option.gpu, option.provider))))
@@ -92,15 +103,18 @@ def _cheapest(decision: Decision) -> dict[_Key, Option]:
     return found
 
 
+def _per_machine(option: Option) -> int:
+    """GPUs of a machine of the line; where any size is to be had, one that holds the whole job."""
+    return option.offer.gpus or ceil(option.gpus_billed - _ROUNDING)
+
+
 def _option(key: _Key, used: Sequence[tuple[Option, float]], reserved: Offer | None) -> MonthOption:
     usd = sum((option.usd_mean or 0.0) * runs for option, runs in used)
-    rent = sum(option.mean.rent * runs for option, runs in used if option.mean is not None)
-    gpu_hours = sum(
-        option.mean.hours_to_result * option.gpus_billed * runs for option, runs in used if option.mean is not None
-    )
-    per_machine = (reserved.gpus if reserved is not None else None) or max(option.gpus_billed for option, _ in used)
-    largest = max(ceil(option.gpus_billed / per_machine) for option, _ in used)
-    machines = max(largest, ceil(gpu_hours / (per_machine * HOURS_PER_MONTH) - 1e-9))
+    rent = sum((option.mean.rent + option.mean.idle) * runs for option, runs in used if option.mean is not None)
+    gpu_hours = sum((option.gpu_hours or 0.0) * runs for option, runs in used)
+    per_machine = (reserved.gpus if reserved is not None else None) or max(_per_machine(option) for option, _ in used)
+    largest = max(ceil(option.gpus_billed / per_machine - _ROUNDING) for option, _ in used)
+    machines = max(largest, ceil(gpu_hours / (per_machine * HOURS_PER_MONTH) - _ROUNDING))
     held = machines * per_machine * HOURS_PER_MONTH
     rate = None if reserved is None else reserved.usd_per_gpu_h
     reservation = Reservation(

@@ -6,12 +6,11 @@ is in the price.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from breakeven.costs.accepted import Terms
-from breakeven.costs.billing import machines_needed
 from breakeven.decisions.decision import Option
-from breakeven.decisions.options import cannot_be_priced, priced
+from breakeven.decisions.options import billed_gpus, cannot_be_priced, priced
 from breakeven.errors import Reason
 from breakeven.stats.lognormal import LogNormal
 
@@ -23,6 +22,16 @@ if TYPE_CHECKING:
     from breakeven.offers.offer import Offer
 
 _ONE_HOUR = LogNormal.certain(1.0)
+
+
+class _Way(NamedTuple):
+    """A way to give every user a notebook; `share` is the GPU-hours paid per user-hour."""
+
+    sharing: str
+    gpus: float
+    gpus_billed: float
+    machines: int
+    share: float
 
 
 def is_priced_by_user(job: Job) -> bool:
@@ -38,26 +47,33 @@ def notebook_options(job: Job, offer: Offer, gpu: Gpu, as_of: date) -> list[Opti
     users, worked_h = job.users.count or 1, job.users.hours_per_day or 24.0
     reason = cannot_be_priced(offer, as_of, allows_slices=True)
     if offer.is_slice:
-        ways = [("slice", users, offer.fraction)]
         if offer.mig is not None and offer.fraction == 1.0:
             reason = reason or Reason("unknown-share", mig=offer.mig)
+        ways = [_one_each("slice", users, offer)]
     else:
-        machines = machines_needed(users, offer.gpus)
-        billed = users if offer.gpus is None else machines * offer.gpus
-        ways = [("whole", users, billed / users)]
+        ways = [_one_each("whole", users, offer)]
         slices = gpu.values.get("mig_max_instances")
         if slices:
-            held_h = job.traffic.hours_per_day
             needed = -(-users // int(slices))
-            held = needed if offer.gpus is None else machines_needed(needed, offer.gpus) * offer.gpus
-            ways.append(("shared", held, held * held_h / (users * worked_h)))
-    return [_option(job, offer, way, gpus, share, reason) for way, gpus, share in ways]
+            held, machines = billed_gpus(offer, needed)
+            share = held * job.traffic.hours_per_day / (users * worked_h)
+            ways.append(_Way("shared", needed, held, machines, share))
+    return [_option(job, offer, way, reason) for way in ways]
 
 
-def _option(job: Job, offer: Offer, way: str, gpus: int, share: float, reason: Reason | None) -> Option:
-    """One way: `share` is the GPU-hours paid per user-hour."""
+def _one_each(sharing: str, users: int, offer: Offer) -> _Way:
+    """A GPU or a slice for each user, on machines that are rented whole."""
+    rented, machines = billed_gpus(offer, users)
+    if sharing == "whole":
+        return _Way(sharing, users, rented, machines, rented / users)
+    billed = rented * offer.fraction
+    return _Way(sharing, users * offer.fraction, billed, machines, billed / users)
+
+
+def _option(job: Job, offer: Offer, way: _Way, reason: Reason | None) -> Option:
+    sharing, gpus, billed, machines, share = way
     if reason is not None or offer.usd_per_gpu_h is None:
-        return Option(offer, gpus, gpus, 1, None, None, None, None, None, reason, sharing=way)
+        return Option(offer, gpus, billed, machines, None, None, None, None, None, reason, sharing=sharing)
     terms = Terms(
         usd_per_gpu_h=offer.usd_per_gpu_h,
         gpus_billed=share,
@@ -66,4 +82,4 @@ def _option(job: Job, offer: Offer, way: str, gpus: int, share: float, reason: R
         increment_s=0.0,
         orchestration_usd=job.overheads.orchestration_usd,
     )
-    return priced(Option(offer, gpus, gpus, 1, _ONE_HOUR, terms, None, None, None, None, sharing=way), job)
+    return priced(Option(offer, gpus, billed, machines, _ONE_HOUR, terms, None, None, None, None, sharing=sharing), job)

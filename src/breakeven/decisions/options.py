@@ -49,7 +49,7 @@ def make_option(job: Job, offer: Offer, gpus: int, hours: LogNormal | None, as_o
 
     Infeasible, with the reason, where it cannot compete.
     """
-    billed, machines = _billed_gpus(offer, gpus)
+    billed, machines = billed_gpus(offer, gpus)
     reason = cannot_be_priced(offer, as_of)
     if reason is None and hours is None:
         reason = Reason("no-time", gpu=offer.gpu, gpus=gpus)
@@ -119,7 +119,8 @@ def _mean_of_steps(terms: Terms, hours: LogNormal) -> AcceptedCost:
     return replace(linear, rent=usd_per_h * billed_h * attempts + terms.upfront_usd)
 
 
-def _billed_gpus(offer: Offer, gpus: int) -> tuple[int, int]:
+def billed_gpus(offer: Offer, gpus: int) -> tuple[int, int]:
+    """The GPUs (or slices) and the machines that are billed for that many: a machine is rented whole."""
     wanted = max(gpus, offer.min_gpus or 0)
     machines = machines_needed(wanted, offer.gpus)
     return (wanted if offer.gpus is None else machines * offer.gpus), machines
@@ -135,7 +136,7 @@ def cannot_be_priced(offer: Offer, as_of: date, *, allows_slices: bool = False) 
         return Reason("expired", valid_until=offer.valid_until.date().isoformat())
     if offer.market == "reserved" and offer.term_h is None:
         return Reason("unknown-term")
-    if offer.price.currency != "USD":
+    if offer.price.currency != "USD" and offer.exchange_rate is None:
         return Reason("no-exchange-rate", currency=offer.price.currency)
     if offer.usd_per_gpu_h is None:
         return Reason("unknown-price")

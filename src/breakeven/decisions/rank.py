@@ -7,11 +7,12 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from breakeven.costs.break_even import needed_speedup
-from breakeven.decisions.caveats import caveats, is_floor, is_old
+from breakeven.decisions.caveats import caveats
 from breakeven.decisions.decision import BreakEven, Decision, Interval, Option
 from breakeven.decisions.flips import flips
 from breakeven.decisions.notebooks import is_priced_by_user, notebook_options
 from breakeven.decisions.options import make_option, outside_limits
+from breakeven.decisions.standing import is_old, standing
 from breakeven.decisions.times import attempt_hours
 from breakeven.errors import Reason
 
@@ -102,7 +103,7 @@ def _cheapest_lines(options: Iterable[Option], as_of: date) -> list[Option]:
         offer = option.offer
         line = (offer.gpu, offer.provider, offer.tier, offer.market, option.gpus, offer.is_slice, option.sharing)
         for key in ((line,), (line, "fresh")):
-            if len(key) == 2 and is_old(option, as_of):
+            if len(key) == 2 and is_old(offer, as_of):
                 continue
             if key not in best or _cost_order(option) < _cost_order(best[key]):
                 best[key] = option
@@ -124,14 +125,11 @@ def _without_incomplete(options: Sequence[Option]) -> list[Option]:
 def contenders(options: Sequence[Option], as_of: date) -> list[Option]:
     """The feasible options, without old or floor prices of a GPU of which there is a fresh, firmer one."""
     feasible = [option for option in options if option.infeasible is None]
-    sound = {option.offer.gpu for option in feasible if not is_old(option, as_of) and not is_floor(option)}
-    fresh = {option.offer.gpu for option in feasible if not is_old(option, as_of)}
-    return [
-        option
-        for option in feasible
-        if option.offer.gpu not in fresh
-        or (not is_old(option, as_of) and (option.offer.gpu not in sound or not is_floor(option)))
-    ]
+    best: dict[str, int] = {}
+    for option in feasible:
+        own = standing(option.offer, as_of)
+        best[option.offer.gpu] = min(own, best.get(option.offer.gpu, own))
+    return [option for option in feasible if standing(option.offer, as_of) == best[option.offer.gpu]]
 
 
 def _with_saving(option: Option, choice: Option) -> Option:

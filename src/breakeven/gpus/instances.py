@@ -26,7 +26,7 @@ _XL = {
     "48xlarge": 8,
 }
 _QUARTERS = {"6": 1, "12": 2, "24": 4}
-_DIGITS = {str(number): number for number in range(1, 129)}
+_DIGITS = {str(number): number for number in range(1, 257)}
 
 if TYPE_CHECKING:
     Counts = float | None | Mapping[str, float]
@@ -116,10 +116,17 @@ _RULES: tuple[tuple[str, str, Counts], ...] = (
     (r"g2-standard-(\d+)", "nvidia-l4-pcie-24gb", {"4": 1, "8": 1, "12": 1, "16": 1, "32": 1, "24": 2, "48": 4, "96": 8}),
     (r"g4-standard-(\d+)", "nvidia-rtx-pro-6000-se-pcie-96gb",
      {"6": 0.125, "12": 0.25, "24": 0.5, "48": 1, "96": 2, "192": 4, "384": 8}),
-    (r"tpu[-_ ]?v([2-4])(?:-\d+)?", "google-tpu-v{}", None),
-    (r"(?:tpu[-_ ]?)?v(5p|5e|6e|7x)(?:-\d+)?", "google-tpu-v{}", None),
-    (r"(?:tpu[-_ ]?)?v5(?:[-_ ]?lite(?:pod)?)(?:-\d+)?", "google-tpu-v5e", None),
-    (r"v([2-4])(?:-\d+)?", "google-tpu-v{}", None),
+    (r"(?:tpu[-_ ]?)?v([2-4]|5p|5e|6e|7x)", "google-tpu-v{}", 1),
+    (r"tpu[-_ ]?7x", "google-tpu-v7x", 1),
+    (r"tpu7x-standard-(\d+)t", "google-tpu-v7x", _DIGITS),
+    (r"(?:tpu[-_ ]?)?v5[-_ ]?lite(?:pod)?", "google-tpu-v5e", 1),
+    (r"(?:tpu[-_ ]?)?v5(?:e|[-_ ]?lite(?:pod)?)-(\d+)", "google-tpu-v5e", _DIGITS),
+    (r"(?:tpu[-_ ]?)?v6e-(\d+)", "google-tpu-v6e", _DIGITS),
+    (r"(?:tpu[-_ ]?)?v([2-4]|5p|7x)-\d+", "google-tpu-v{}", None),  # cores, or chips: nobody can tell
+    (r"ct6e-standard-(\d+)t", "google-tpu-v6e", _DIGITS),
+    (r"ct5lp-hightpu-(\d+)t", "google-tpu-v5e", _DIGITS),
+    (r"ct5p-hightpu-(\d+)t", "google-tpu-v5p", _DIGITS),
+    (r"ct4p-hightpu-(\d+)t", "google-tpu-v4", _DIGITS),
     # Oracle
     (r"(?:vm|bm)\.gpu2\.(\d+)", "nvidia-p100-unknown-16gb", _DIGITS),
     (r"(?:vm|bm)\.gpu3\.(\d+)", "nvidia-v100-unknown-16gb", _DIGITS),
@@ -144,6 +151,14 @@ _RULES: tuple[tuple[str, str, Counts], ...] = (
     (r"n\d-a100x(\d+)(?:-nvlink)?(?:-\w+)?", "nvidia-a100-pcie-80gb", _DIGITS),
     (r"n\d-h100x(\d+)(?:-nvlink)?(?:-\w+)?", "nvidia-h100-pcie-80gb", _DIGITS),
     (r"n\d-h200-sxm\d?x(\d+)(?:-\w+)?", "nvidia-h200-sxm-141gb", _DIGITS),
+    # DigitalOcean: the x of these models is written once
+    (r"gpu-mi300x(\d+)-\d+gb(?:-\w+)?", "amd-mi300x-oam-192gb", _DIGITS),
+    (r"gpu-mi325x(\d+)-\d+gb(?:-\w+)?", "amd-mi325x-oam-256gb", _DIGITS),
+    (r"gpu-mi350x(\d+)-\d+gb(?:-\w+)?", "amd-mi350x-oam-288gb", _DIGITS),
+    # CoreWeave
+    (r"gd-(\d+)xh100ib-i\d+", "nvidia-h100-sxm-80gb", _DIGITS),
+    (r"gd-(\d+)xh200ib-i\d+", "nvidia-h200-sxm-141gb", _DIGITS),
+    (r"rtxp6000-(\d+)x", "nvidia-rtx-pro-6000-se-pcie-96gb", _DIGITS),
     # Scaleway
     (r"h100-(\d+)-80g", "nvidia-h100-pcie-80gb", _DIGITS),
 )  # fmt: skip
@@ -158,6 +173,7 @@ _MODEL_PATTERNS = (
     r"v(?:bm|cg)-\d+c-\d+gb-(?P<count>\d+)-(?P<model>[a-z0-9]+)-gpu",
     r"gpu-(?P<model>[a-z0-9]+)x(?P<count>\d+)-(?P<total>\d+)gb(?:-\w+)?",
     r"gpu-(?P<model>[a-z0-9]+(?:-sxm)?)(?:-[a-e])?",
+    r"gd-(?P<count>\d+)x(?P<model>[a-z0-9]+?)(?:-i\d+)?",
     r"n1-[a-z]+-\d+\+(?:(?P<count>\d+)x?)?(?P<model>[a-z0-9]+)",
 )
 _SLICE = re.compile(r"vcg-(?P<model>[a-z0-9]+)-\d+c-\d+g-(?P<vram>\d+)vram")
@@ -189,11 +205,12 @@ def machine_of(name: str) -> Machine | None:
     >>> machine_of("p4d.24xlarge")
     Machine(canonical='nvidia-a100-sxm-40gb', count=8)
     """
+    name = name.removeprefix("ml.")  # SageMaker's
     for pattern, canonical, counts in _compiled():
         found = pattern.fullmatch(name)
         if found is not None:
             if "{}" in canonical:
-                return Machine(canonical.format(found[1]), 1)
+                return Machine(canonical.format(found[1]), 1 if counts == 1 else None)
             if counts is None or isinstance(counts, int | float):
                 return Machine(canonical, counts)
             count = counts.get(found[1])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from breakeven.errors import nearest
@@ -61,17 +61,26 @@ def identify(text: str, source: str | None = None) -> Identity:
     >>> identify("A100").match
     'ambiguous'
     """
-    return replace(_identify(text, source), text=text)
+    return _identify(text, source)
 
 
-@cache
+@lru_cache(maxsize=1 << 16)
 def _identify(text: str, source: str | None) -> Identity:
     name = folded(text)
     if name in catalog.catalog():
         return Identity(text, "exact", name, (name,))
     if not name or len(name) > _MAX_LENGTH:
         return Identity(text, "unmapped", None, (), None, None)
-    meanings = _aliases().get(name, {})
+    profile = _MIG_PROFILE.fullmatch(name)
+    if profile is not None and (cut := grammar.of_mig_profile(profile[1])):
+        gpu = cut[0] if len(cut) == 1 else None
+        return Identity(text, "ambiguous" if gpu is None else "exact", gpu, cut, mig=profile[1])
+    is_googles = _is_googles(text, source)
+    meanings = {
+        canonical: told_by
+        for canonical, told_by in _aliases().get(name, {}).items()
+        if is_googles or not all(map(_is_google, told_by))
+    }
     own = [canonical for canonical, told_by in meanings.items() if source in told_by]
     known = own or list(meanings)
     if known:
@@ -84,49 +93,41 @@ def _identify(text: str, source: str | None) -> Identity:
         found = _of_spelled(text, spelled)
         if found.match != "unmapped":
             return found
-    profile = _MIG_PROFILE.fullmatch(name)
-    if profile is not None and profile[1] in _MIG_GPUS:
-        return _meaning(text, f"{_MIG_GPUS[profile[1]]}#mig-{profile[1]}")
-    seller = _google_name(text)
+    seller = _google_gpu(name) if is_googles else None
     return _of_reading(text, grammar.read(text)) if seller is None else _meaning(text, seller)
 
 
-_MIG_PROFILE = re.compile(r"(?:mig[ -]?)?(\dg\.\d{1,3}gb)")
-_MIG_GPUS = {
-    **dict.fromkeys(("1g.6gb", "2g.12gb", "4g.24gb"), "nvidia-a30-pcie-24gb"),
-    **dict.fromkeys(("1g.5gb", "2g.10gb", "3g.20gb", "4g.20gb", "7g.40gb"), "nvidia-a100-unknown-40gb"),
-    **dict.fromkeys(("1g.10gb", "1g.20gb", "2g.20gb", "3g.40gb", "4g.40gb", "7g.80gb"), "nvidia-a100-unknown-80gb"),
-    **dict.fromkeys(("1g.18gb", "1g.35gb", "2g.35gb", "3g.71gb", "4g.71gb", "7g.141gb"), "nvidia-h200-unknown-141gb"),
-    **dict.fromkeys(("1g.23gb", "1g.45gb", "2g.45gb", "3g.90gb", "4g.90gb", "7g.180gb"), "nvidia-b200-sxm-180gb"),
-}
-"""The GPU of a MIG profile named alone. Source: NVIDIA MIG User Guide, supported profiles."""
-
-_GOOGLE = re.compile(
-    r"(?:commitment v\d: )?nvidia (?:tesla )?(?P<sku>.+?) gpu (?:running|attached|committed)\b.*"
-    r"|nvidia-(?:tesla-)?(?P<type>[a-z0-9-]+?)(?:-vws)?"
+_MIG_PROFILE = re.compile(r"(?:mig[ -]?)?(\dg\.\d{1,3}gb)(?:[+-](?:me|gfx|all))*")
+_GOOGLES = re.compile(
+    r"(?i:commitment v\d: nvidia .*|nvidia .* gpu (?:running|attached|committed)\b.*)"
+    r"|nvidia-tesla-.*|Nvidia(?:Tesla|[A-Za-z0-9]*Mega)[A-Za-z0-9]*"
+)
+"""What nobody but Google Cloud writes: SKU descriptions, and types and enumerations with Tesla or Mega in its spelling."""
+_GOOGLE_SKU = re.compile(
+    r"(?:commitment v\d: )?(?:nvidia[ _-]?)?(?:tesla[ _-]?)?(.+?)(?:[ _-]vws)?(?: gpu(?: (?:running|attached|committed).*)?)?"
 )
 _GOOGLE_GPUS = {
-    "a100": "nvidia-a100-sxm-40gb", "a100 80gb": "nvidia-a100-sxm-80gb", "h100 80gb": "nvidia-h100-sxm-80gb",
-    "h100 mega 80gb": "nvidia-h100-sxm-80gb", "h100 80gb plus": "nvidia-h100-sxm-80gb", "h100 80gb mega": "nvidia-h100-sxm-80gb",
-    "h200 141gb": "nvidia-h200-sxm-141gb", "b200": "nvidia-b200-sxm-180gb", "gb200": "nvidia-gb200-superchip-186gb",
+    "a100": "nvidia-a100-sxm-40gb", "a10080gb": "nvidia-a100-sxm-80gb", "h10080gb": "nvidia-h100-sxm-80gb",
+    "h100mega80gb": "nvidia-h100-sxm-80gb", "h10080gbplus": "nvidia-h100-sxm-80gb", "h10080gbmega": "nvidia-h100-sxm-80gb",
+    "h200141gb": "nvidia-h200-sxm-141gb", "b200": "nvidia-b200-sxm-180gb", "gb200": "nvidia-gb200-superchip-186gb",
     "p100": "nvidia-p100-pcie-16gb", "v100": "nvidia-v100-sxm-16gb", "k80": "nvidia-k80-pcie-12gb",
-    "t4": "nvidia-t4-pcie-16gb", "p4": "nvidia-p4-pcie-8gb", "l4": "nvidia-l4-pcie-24gb", "rtx pro 6000": "nvidia-rtx-pro-6000-se-pcie-96gb",
+    "t4": "nvidia-t4-pcie-16gb", "p4": "nvidia-p4-pcie-8gb", "l4": "nvidia-l4-pcie-24gb", "rtxpro6000": "nvidia-rtx-pro-6000-se-pcie-96gb",
 }  # fmt: skip
 """What Google Cloud rents under its accelerator types, SKU descriptions and enumerations, which leave the form out."""
 
 
-def _google_name(text: str) -> str | None:
-    """The product of a name in Google Cloud's manner (nvidia-tesla-p100, NvidiaH100Mega80Gb, '... GPU running in ...')."""
-    camel = re.fullmatch(r"Nvidia(?:Tesla)?([A-Z][a-z]*[0-9A-Za-z]*?)(Mega)?(\d{2,3}Gb)?", text.strip())
-    if camel is not None:
-        spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[a-z])(?=\d)", " ", camel[1]).casefold()
-        return _GOOGLE_GPUS.get(
-            " ".join(filter(None, (spaced, (camel[2] or "").casefold(), (camel[3] or "").casefold())))
-        )
-    found = _GOOGLE.fullmatch(text.strip() if text.strip().startswith("nvidia-") else folded(text))
-    if found is None:
-        return None
-    return _GOOGLE_GPUS.get((found["sku"] or found["type"]).replace("-", " "))
+def _is_google(source: str | None) -> bool:
+    return source is not None and source.startswith("gcp")
+
+
+def _is_googles(text: str, source: str | None) -> bool:
+    """Whether a name is to be read as Google Cloud means it."""
+    return _is_google(source) or _GOOGLES.fullmatch(text.strip()) is not None
+
+
+def _google_gpu(name: str) -> str | None:
+    found = _GOOGLE_SKU.fullmatch(name)
+    return None if found is None else _GOOGLE_GPUS.get(re.sub(r"[ _-]", "", found[1]))
 
 
 def _unmapped(text: str) -> Identity:
@@ -241,7 +242,7 @@ def _sliced(answer: Identity, vram_gb: float) -> Identity:
 def _of_reading(text: str, reading: grammar.Reading) -> Identity:
     if not reading.candidates:
         return _unmapped(text)
-    count = reading.count or 1
+    count = 1 if reading.count is None else reading.count or None
     if reading.is_sure:
         return Identity(text, "exact", reading.candidates[0], reading.candidates, count, 1.0, reading.mig)
     return Identity(text, "ambiguous", None, reading.candidates, count, 1.0, reading.mig)

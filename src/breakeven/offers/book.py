@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import gc
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import chain, pairwise
 from operator import itemgetter
@@ -57,6 +57,8 @@ MAX_USD_PER_GPU_H = 10_000.0
 
 _DOLLARS = frozenset({"USD", "CAD", "AUD", "NZD", "SGD", "HKD", "TWD", "MXN", "ARS", "CLP", "COP"})
 YEARS = range(2000, 2101)
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+"""What a spreadsheet takes for the start of a formula."""
 
 
 def load_shipped_book() -> list[Offer]:
@@ -100,18 +102,27 @@ def _csv_offers(path: str | Path, file: str, amounts: Convention | None) -> Iter
     if first is None:
         raise InputError("file-empty", file=file)
     rows = csv.reader(chain([first], lines), delimiter=max(",;\t", key=first.count), strict=True)
+    line = 0
     try:
-        reader = RowReader(file, amounts, [column.strip() for column in next(rows)])
+        header = [column.strip() for column in next(rows)]
+        reader = RowReader(file, amounts, header, is_defused=True, is_trusted=Path(path) == SHIPPED_BOOK)
+        line = rows.line_num
         for cells in rows:
+            line = rows.line_num
             if not any(cells):
                 continue
             if len(cells) != reader.width:
-                raise InputError("wrong-cell-count", line=rows.line_num, found=len(cells), expected=reader.width)
-            yield reader.read(cells, rows.line_num)
+                raise InputError("wrong-cell-count", line=line, found=len(cells), expected=reader.width)
+            yield reader.read(cells, line)
     except csv.Error as error:
-        if "new-line character" in str(error):
-            raise InputError("bare-carriage-returns", line=max(rows.line_num, 1)) from None
-        raise InputError("csv-syntax", line=max(rows.line_num, 1), problem=str(error)) from None
+        raise csv_error(error, line + 1) from None
+
+
+def csv_error(error: csv.Error, line: int) -> InputError:
+    """What is wrong with the CSV row that starts at this line."""
+    if "new-line character" in str(error):
+        return InputError("bare-carriage-returns", line=line)
+    return InputError("csv-syntax", line=line, problem=str(error))
 
 
 def _yaml_rows(root: Node, file: str) -> Iterator[tuple[list[str], list[str | _Number], int]]:
@@ -148,11 +159,21 @@ def _yaml_cell(key: str, node: Node, row: Mapping) -> str | _Number:
 class RowReader:
     """Reads rows under one header of book columns.
 
-    What many rows share (all but price, place, day and note) is parsed once and copied.
+    What many rows share (all but price, place, day and note) is parsed once and copied. `is_defused`: an apostrophe
+    before a formula is the export's; `is_trusted`: days are not held against today's clock.
     """
 
-    def __init__(self, file: str, amounts: Convention | None, header: list[str]) -> None:
+    def __init__(
+        self,
+        file: str,
+        amounts: Convention | None,
+        header: list[str],
+        *,
+        is_defused: bool = False,
+        is_trusted: bool = False,
+    ) -> None:
         self.width = len(header)
+        self._is_defused = is_defused
         self._file = file
         self._amounts: Convention | None = amounts
         self._check(header)
@@ -160,7 +181,12 @@ class RowReader:
         plain = [(index, column) for index, column in enumerate(header) if column in _CELL_READERS]
         self._shared = [place for place in plain if place[1] not in _OWN_COLUMNS]
         self._own = [
-            (index, column, _SLOTS[_CELL_READERS[column][0]], _CELL_READERS[column][1])
+            (
+                index,
+                column,
+                _SLOTS[_CELL_READERS[column][0]],
+                _when if is_trusted and column == "seen_at" else _CELL_READERS[column][1],
+            )
             for index, column in plain
             if column in _OWN_COLUMNS
         ]
@@ -208,6 +234,8 @@ class RowReader:
             raise error.at(file=self._file, line=line) from None
         instance, region = values[_INSTANCE], values[_REGION]
         if instance is not None:
+            if values[_PROVIDER] == "azure" and not instance.startswith("Standard_"):
+                instance = values[_INSTANCE] = _azure_size(instance)
             prefix = f"{prefix}/instance={escaped(instance)}"
         if region is not None:
             prefix = f"{prefix}/region={escaped(region)}"
@@ -222,6 +250,8 @@ class RowReader:
         stripped = cell.strip()
         if not stripped:
             return None
+        if self._is_defused and stripped[0] == "'":
+            stripped = undefused(stripped).strip()
         try:
             return reader(stripped, None if isinstance(cell, _Number) else self._amounts)
         except InputError as error:
@@ -297,12 +327,48 @@ class RowReader:
 
 _DEFAULTS: list[Any] = [Offer._field_defaults.get(name) for name in Offer._fields]
 _SLOTS = {name: index for index, name in enumerate(Offer._fields)}
-_GPUS, _INSTANCE, _REGION = _SLOTS["gpus"], _SLOTS["instance"], _SLOTS["region"]
+_GPUS, _INSTANCE, _REGION, _PROVIDER = (_SLOTS[name] for name in ("gpus", "instance", "region", "provider"))
 _PRICE, _RATE, _FILE, _LINE = (_SLOTS[name] for name in ("price", "usd_per_gpu_h", "file", "line"))
 _PLAIN_PRICE = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,12})?", re.ASCII)
+_AZURE_SIZE = re.compile(r"(?:standard_)?(n[a-z]*[0-9][\w-]*)", re.ASCII | re.IGNORECASE)
 _MOST_CACHED = 100_000
 _OWN_COLUMNS = frozenset({"region", "instance", "note", "seen_at", "source", "vcpu", "ram_gb"})
 _PRICE_COLUMNS = ("price", "unit", "period", "currency", "price_status")
+
+
+def undefused(cell: str) -> str:
+    """The cell without the apostrophe that an export put before a formula.
+
+    >>> undefused("'-2+3"), undefused("'s")
+    ('-2+3', "'s")
+    """
+    return cell[1:] if cell.startswith("'") and cell.lstrip("'").startswith(FORMULA_STARTS) else cell
+
+
+def _azure_size(instance: str) -> str:
+    """The one name of an Azure GPU machine, which lists write with and without `Standard_`."""
+    found = _AZURE_SIZE.fullmatch(instance)
+    return instance if found is None else f"Standard_{found[1]}"
+
+
+def check_cell(column: str, text: str) -> None:
+    """Refuse a text that no cell of this column can hold, whatever the number format of amounts.
+
+    Raises: InputError.
+    """
+    try:
+        if column in _CELL_READERS:
+            if text.strip():
+                _CELL_READERS[column][1](text.strip(), None)
+        elif column == "price":
+            if text.strip():
+                parse_amount(text, None)
+        else:
+            words = {"unit": "gpu", "period": "h", "currency": "", "price_status": "", column: text}
+            _price_words(*words.values())
+    except InputError as error:
+        if error.code not in {"ambiguous-amount", "ambiguous-dot"}:
+            raise
 
 
 def _price_words(unit: str, period: str, currency: str, status: str) -> tuple[str, str, str | None, str]:
@@ -419,6 +485,14 @@ def _when(text: str, _amounts: Convention | None) -> datetime:
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
+def _seen(text: str, _amounts: Convention | None) -> datetime:
+    """A moment up to tomorrow, which it may be already where the price was seen."""
+    moment = _when(text, None)
+    if moment.date() > (datetime.now(UTC) + timedelta(days=1)).date():
+        raise InputError("seen-in-future", text=text)
+    return moment
+
+
 def _words(text: str, _amounts: Convention | None) -> tuple[str, ...]:
     return tuple(word.strip().lower() for word in _text(text, None).split(";") if word.strip())
 
@@ -476,7 +550,7 @@ _CELL_READERS: dict[str, tuple[str, Callable[[str, Convention | None], Any]]] = 
     "sla_pct": ("sla_pct", _number(0, 100)),
     "compliance": ("compliance", _words),
     "availability": ("availability", _choice(*AVAILABILITIES)),
-    "seen_at": ("seen_at", _when),
+    "seen_at": ("seen_at", _seen),
     "valid_until": ("valid_until", _when),
     "source": ("source", _text),
     "private": ("is_private", _boolean),

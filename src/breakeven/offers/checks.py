@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from breakeven.errors import Caveat
+from breakeven.offers.market import spreads
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -78,28 +78,14 @@ def _machines(offers: list[Offer]) -> list[Caveat]:
 
 def _medians(offers: list[Offer]) -> list[Caveat]:
     """A price far from the median of its GPU and market (pitfall 9): cents as dollars, months as hours."""
-    least: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
-    for offer, rate in _priced(offers):  # one price per provider, or a provider of fifty regions would be the median
-        own = least[offer.gpu, offer.market]
-        own[offer.provider] = min(rate, own.get(offer.provider, rate))
-    medians = {key: median(own.values()) for key, own in least.items() if len(own) >= 3}
+    market = spreads(offers)
     low, high = FAR_FROM_MEDIAN
-    return [
-        Caveat("far-from-median", offer=offer.id, usd_per_gpu_h=rate, median=medians[offer.gpu, offer.market])
-        for offer, rate in _priced(offers)
-        if (offer.gpu, offer.market) in medians and not low <= rate / medians[offer.gpu, offer.market] <= high
-    ]
-
-
-def median(values: Iterable[float]) -> float:
-    """The median.
-
-    >>> median([3, 1, 2, 10])
-    2.5
-    """
-    ordered = sorted(values)
-    middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else 0.5 * (ordered[middle - 1] + ordered[middle])
+    found = []
+    for offer, rate in _priced(offers):
+        spread = market.get((offer.gpu, offer.market))
+        if spread is not None and not low * spread.median <= rate <= high * spread.median:
+            found.append(Caveat("far-from-median", offer=offer.id, usd_per_gpu_h=rate, median=spread.median))
+    return found
 
 
 def _memory(offers: list[Offer], gpus: Mapping[str, Gpu], memory_gb: Mapping[str, float]) -> list[Caveat]:

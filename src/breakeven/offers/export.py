@@ -7,14 +7,12 @@ import io
 from typing import TYPE_CHECKING
 
 from breakeven.errors import ExternalError
-from breakeven.offers.book import COLUMNS
+from breakeven.offers.book import COLUMNS, FORMULA_STARTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from breakeven.offers.offer import EgressTier, Offer
-
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def book_row(offer: Offer) -> dict[str, str]:
@@ -93,10 +91,12 @@ def book_csv(offers: Iterable[Offer], *, defuses: bool = True) -> str:
 def defused(cell: str) -> str:
     """A cell that no spreadsheet runs as a formula: an apostrophe stands before what would start one.
 
+    A formula that has apostrophes of its own gets one more, so that `book.undefused` gives every cell back.
+
     >>> defused("=1+1")
     "'=1+1"
     """
-    return f"'{cell}" if cell.startswith(_FORMULA_STARTS) else cell
+    return f"'{cell}" if cell.lstrip("'").startswith(FORMULA_STARTS) else cell
 
 
 def book_xlsx(offers: Iterable[Offer]) -> bytes:

@@ -94,6 +94,8 @@ class Offer(NamedTuple):
     note: str | None = None
     file: str | None = None
     line: int | None = None
+    exchange_rate: float | None = None
+    """US dollars per unit of the quoted currency, where the user's rate made `usd_per_gpu_h`."""
 
     @property
     def is_slice(self) -> bool:

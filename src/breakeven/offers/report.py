@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from breakeven.errors import Caveat
+    from breakeven.errors import BreakevenError, Caveat
     from breakeven.offers.offer import Offer
 
 
@@ -33,6 +33,10 @@ class ImportReport:
     ambiguous: dict[str, tuple[int, tuple[str, ...]]] = field(default_factory=dict)
     conflicts: list[tuple[Offer, Offer]] = field(default_factory=list)
     warnings: list[Caveat] = field(default_factory=list)
+    new: int | None = None
+    """Prices that the store did not have; None: nothing was recorded."""
+    seen_again: int | None = None
+    """Prices that the store had, whose 'last seen' moved."""
 
     @property
     def read(self) -> int:
@@ -67,7 +71,17 @@ class ImportReport:
                 for kept, other in self.conflicts
             ],
             "warnings": [{"code": one.code, **_plain(one.values)} for one in self.warnings],
+            "new": self.new,
+            "seen_again": self.seen_again,
         }
+
+
+class Refreshed(NamedTuple):
+    """What became of one source of a refresh: its report, or the error that stopped it."""
+
+    source: str
+    report: ImportReport | None
+    error: BreakevenError | None
 
 
 def _plain(values: Any) -> dict[str, Any]:

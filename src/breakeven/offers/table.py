@@ -25,34 +25,29 @@ from __future__ import annotations
 import csv
 import json
 import re
-from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from breakeven.documents import Mapping, Node, Scalar, Sequence, describe_kind, read_lines, read_text, read_yaml
 from breakeven.errors import BreakevenError, InputError, nearest
-from breakeven.gpus import catalog, names
-from breakeven.offers.book import COLUMNS, RowReader
-from breakeven.offers.checks import check_offers
-from breakeven.offers.observing import newest_observations
-from breakeven.offers.report import ImportReport
+from breakeven.gpus.names import sources
+from breakeven.offers.book import COLUMNS, check_cell, csv_error
+from breakeven.offers.importing import ImportedRow, collect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from breakeven.offers.amounts import Convention
-    from breakeven.offers.offer import Offer
+    from breakeven.offers.report import ImportReport
 
 MAPS = Path(__file__).parent / "data" / "maps"
 MAX_MAP_BYTES = 2**18
 MAX_JSON_BYTES = 256 * 2**20
-MAX_JSON_DEPTH = 100
 _MAP_KEYS = ("source", "rows", "gpu", "memory_gb", "skip", "columns", "also", "about")
-_CELL_KEYS = ("value", "from", "text", "values", "contains", "default", "date")
+_CELL_KEYS = ("value", "from", "text", "values", "contains", "default")
+_WORD_TABLES = ("values", "contains")
 _PLACE = re.compile(r"\{([^{}:]*)(?::([^{}]*))?\}")
-
-_LATEST = datetime.max.replace(tzinfo=UTC)
 
 Row = dict[str, str]
 
@@ -60,9 +55,10 @@ Row = dict[str, str]
 class Cell:
     """How one column of the book is made from a row."""
 
-    def __init__(self, node: Node, place: str) -> None:
+    def __init__(self, node: Node, column: str, place: str) -> None:
         if not isinstance(node, Mapping):
-            raise InputError("wrong-kind", line=node.line, key=place, found=describe_kind(node), expected="mapping")
+            raise _wrong_kind(node, place, "mapping")
+        self.line = node.line
         self.keys: dict[str, Any] = {}
         for name, value in node.entries.items():
             if name not in _CELL_KEYS:
@@ -70,9 +66,22 @@ class Cell:
                 raise InputError(
                     "unknown-key", line=node.key_lines[name], key=f"{place}.{name}", candidates=near, known=_CELL_KEYS
                 )
+            if isinstance(value, Mapping) != (name in _WORD_TABLES):
+                raise _wrong_kind(value, f"{place}.{name}", "mapping" if name in _WORD_TABLES else "value")
             self.keys[name] = _texts(value, f"{place}.{name}")
         if sum(name in self.keys for name in ("value", "from", "text")) != 1:
             raise InputError("cell-not-one", line=node.line, key=place)
+        if "value" in self.keys:
+            _check_word(column, self.keys["value"], node.entries["value"], f"{place}.value")
+        for name in _WORD_TABLES:
+            _check_words(column, node.entries.get(name), f"{place}.{name}")
+        if self.keys.get("default"):
+            _check_word(column, self.keys["default"], node.entries["default"], f"{place}.default")
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether no row fills it."""
+        return self.keys.get("value") == ""
 
     @property
     def columns(self) -> list[str]:
@@ -91,6 +100,28 @@ class Cell:
         elif "values" in self.keys:
             text = self.keys["values"].get(text, "") if text not in self.keys["values"].values() else text
         return text or str(self.keys.get("default", ""))
+
+
+def _wrong_kind(node: Node, place: str, expected: str) -> InputError:
+    return InputError("wrong-kind", line=node.line, key=place, found=describe_kind(node), expected=expected)
+
+
+def _check_words(column: str, table: Node | None, place: str) -> None:
+    """Refuse a word of `values` or `contains` that the column cannot hold; a blank one is as if nothing were said."""
+    if isinstance(table, Mapping):
+        for name, node in table.entries.items():
+            if not isinstance(node, Scalar):
+                raise _wrong_kind(node, f"{place}.{name}", "value")
+            if not node.is_null and node.text:
+                _check_word(column, node.text, node, f"{place}.{name}")
+
+
+def _check_word(column: str, text: str, node: Node, place: str) -> None:
+    try:
+        check_cell(column, text)
+    except InputError as error:
+        error.key = place
+        raise error.at(line=node.line) from None
 
 
 def _columns_of(template: str) -> list[str]:
@@ -116,6 +147,7 @@ class TableMap:
     def __init__(self, node: Node) -> None:
         if not isinstance(node, Mapping):
             raise InputError("wrong-kind", line=node.line, found=describe_kind(node), expected="mapping")
+        self.file: str | None = None
         for name in node.entries:
             if name not in _MAP_KEYS:
                 near = nearest(name, _MAP_KEYS, count=1)
@@ -123,24 +155,25 @@ class TableMap:
         for name in ("gpu", "columns"):
             if name not in node.entries:
                 raise InputError("missing-key", line=node.line, key=name)
-        self.source = self._text(node, "source")
+        self.source = self._source(node)
         self.rows = self._text(node, "rows")
         self.memory_gb = self._text(node, "memory_gb")
-        gpu = node.entries["gpu"]
-        items = gpu.items if isinstance(gpu, Sequence) else (gpu,)
-        self.gpu = [str(_texts(item, "gpu")) for item in items]
+        self.gpu = _templates(node.entries["gpu"])
         self.cells = self._cells(node.entries["columns"], "columns")
-        also = node.entries.get("also")
-        extra = also.items if isinstance(also, Sequence) else ()
-        self.also = [self._cells(item, f"also[{index}]") for index, item in enumerate(extra)]
-        skip = node.entries.get("skip")
-        self.skip = [
-            _skip_rule(item, f"skip[{index}]")
-            for index, item in enumerate(skip.items if isinstance(skip, Sequence) else ())
-        ]
+        self.also = [self._cells(item, f"also[{index}]") for index, item in enumerate(_items(node, "also"))]
+        self.skip = [_skip_rule(item, f"skip[{index}]") for index, item in enumerate(_items(node, "skip"))]
         for name in ("provider", "price", "unit", "period"):
             if name not in self.cells:
                 raise InputError("missing-key", line=node.line, key=f"columns.{name}")
+
+    def _source(self, node: Mapping) -> str | None:
+        source = self._text(node, "source")
+        if source is not None and source not in sources():
+            near = nearest(source, sorted(sources()))
+            raise InputError(
+                "unknown-source", line=node.key_lines["source"], key="source", text=source, candidates=near
+            )
+        return source
 
     @staticmethod
     def _text(node: Mapping, name: str) -> str | None:
@@ -152,7 +185,7 @@ class TableMap:
     @staticmethod
     def _cells(node: Node, place: str) -> dict[str, Cell]:
         if not isinstance(node, Mapping):
-            raise InputError("wrong-kind", line=node.line, key=place, found=describe_kind(node), expected="mapping")
+            raise _wrong_kind(node, place, "mapping")
         cells = {}
         for name, value in node.entries.items():
             if name not in COLUMNS or name == "gpu":
@@ -162,7 +195,7 @@ class TableMap:
                     key=f"{place}.{name}",
                     candidates=nearest(name, COLUMNS),
                 )
-            cells[name] = Cell(value, f"{place}.{name}")
+            cells[name] = Cell(value, name, f"{place}.{name}")
         return cells
 
     @property
@@ -174,11 +207,34 @@ class TableMap:
         return used | ({self.memory_gb} if self.memory_gb else set())
 
 
+def _items(node: Mapping, name: str) -> tuple[Node, ...]:
+    """The items of an optional list."""
+    listed = node.entries.get(name)
+    if listed is None or (isinstance(listed, Scalar) and listed.is_null):
+        return ()
+    if not isinstance(listed, Sequence):
+        raise _wrong_kind(listed, name, "list")
+    return listed.items
+
+
+def _templates(node: Node) -> list[str]:
+    """The templates of the GPU's name: one, or a list of some."""
+    items = node.items if isinstance(node, Sequence) else (node,)
+    for index, item in enumerate(items):
+        if not isinstance(item, Scalar):
+            raise _wrong_kind(item, f"gpu[{index}]" if isinstance(node, Sequence) else "gpu", "value")
+    templates = [str(_texts(item, "gpu")) for item in items]
+    if not any(template.strip() for template in templates):
+        raise InputError("empty-list", line=node.line, key="gpu")
+    return templates
+
+
 def _skip_rule(node: Node, place: str) -> tuple[dict[str, str], str]:
     rule = _texts(node, place)
-    if not isinstance(rule, dict) or not isinstance(rule.get("when"), dict) or set(rule) - {"when", "reason"}:
+    when = rule.get("when") if isinstance(rule, dict) else None
+    if not isinstance(when, dict) or not when or set(rule) - {"when", "reason"}:
         raise InputError("bad-skip-rule", line=node.line, key=place)
-    return rule["when"], str(rule.get("reason", "skipped"))
+    return when, str(rule.get("reason", "skipped"))
 
 
 def load_map(path: str | Path) -> TableMap:
@@ -189,9 +245,11 @@ def load_map(path: str | Path) -> TableMap:
     shipped = MAPS / f"{path}.yaml"
     found = shipped if str(path) in shipped_maps() else Path(path)
     try:
-        return TableMap(read_yaml(read_text(found, max_bytes=MAX_MAP_BYTES), file=str(path)))
+        table_map = TableMap(read_yaml(read_text(found, max_bytes=MAX_MAP_BYTES), file=str(path)))
     except BreakevenError as error:
         raise error.at(file=str(path)) from None
+    table_map.file = str(path)
+    return table_map
 
 
 def shipped_maps() -> list[str]:
@@ -200,112 +258,52 @@ def shipped_maps() -> list[str]:
 
 
 def import_table(
-    path: str | Path,
-    table_map: TableMap,
-    *,
-    amounts: Convention | None = None,
-    provider: str | None = None,
-    as_of: datetime | None = None,
+    path: str | Path, table_map: TableMap, *, amounts: Convention | None = None, provider: str | None = None
 ) -> ImportReport:
     """Every row of a CSV or JSON table as an offer, or skipped with the reason.
 
-    provider : overrides what the map says; as_of : the latest moment to keep (None: any).
+    provider : overrides what the map says.
 
     Raises: InputError when the file, or the map's columns in it, are wrong; ExternalError when the file system fails.
     """
     file = str(path)
-    report = ImportReport(file)
-    memory: dict[str, float] = {}
-    readers: dict[tuple[str, ...], RowReader] = {}
+    if provider is None and (cell := table_map.cells["provider"]).is_blank:
+        raise InputError("missing-cell", file=table_map.file, line=cell.line, key="columns.provider")
     try:
-        for line, row in _rows(path, table_map):
-            for number, cells in enumerate(
-                (table_map.cells, *({**table_map.cells, **more} for more in table_map.also))
-            ):
-                if number and not cells["price"].make(row).strip():
-                    continue
-                made = {name: cell.make(row) for name, cell in cells.items()}
-                if provider is not None:
-                    made["provider"] = provider
-                _keep(report, table_map, line, row, made, readers, amounts, memory)
+        return collect(_imported(path, table_map), source=file, amounts=amounts, provider=provider)
     except BreakevenError as error:
         raise error.at(file=file) from None
-    _, report.conflicts = newest_observations(report.kept, as_of or _LATEST)
-    report.warnings = check_offers(report.kept, catalog.catalog(), memory)
-    return report
 
 
-def _keep(
-    report: ImportReport,
-    table_map: TableMap,
-    line: int,
-    row: Row,
-    made: dict[str, str],
-    readers: dict[tuple[str, ...], RowReader],
-    amounts: Convention | None,
-    memory: dict[str, float],
-) -> None:
-    text = " ".join(value for value in row.values() if value)[:200]
-    for rule, reason in table_map.skip:
-        if all(row[column] == value for column, value in rule.items()):
-            report.skip(line, reason, text)
-            return
-    identity = _identified(table_map, row)
-    if identity.match != "exact" or identity.gpu is None:
-        if not identity.text.strip():
-            report.skip(line, "no-gpu", text)
-        else:
-            report.skip_name(line, identity.match, identity.text, identity.candidates)
-        return
-    if not made.get("gpus"):
-        if identity.count is None or identity.fraction is None:
-            report.skip(line, "count-unknown" if identity.count is None else "fraction-unknown", identity.text)
-            return
-        if made["unit"] == "node" or identity.count != 1 or identity.fraction != 1:
-            made["gpus"] = str(identity.count)
-    if identity.fraction not in {None, 1.0} and not made.get("fraction"):
-        made["fraction"] = str(identity.fraction)
-    if identity.mig is not None:
-        made["mig"] = identity.mig
-    made["gpu"] = identity.gpu
-    header = tuple(made)
-    reader = readers.get(header)
-    if reader is None:
-        reader = readers[header] = RowReader(report.source, amounts, list(header))
-    try:
-        offer = reader.read(list(made.values()), line)
-    except InputError as error:
-        report.skip(line, error.code, text)
-        return
-    _note_memory(memory, offer, table_map, row)
-    report.kept.append(offer)
-
-
-def _note_memory(memory: dict[str, float], offer: Offer, table_map: TableMap, row: Row) -> None:
-    if table_map.memory_gb:
-        try:
-            memory[offer.id] = float(row[table_map.memory_gb])
-        except ValueError:
-            return
-
-
-def _identified(table_map: TableMap, row: Row) -> names.Identity:
-    """The first template that names one product; else the first that is ambiguous; else the first."""
-    tried = []
-    for template in table_map.gpu:
-        text = _filled(template, row).strip()
-        if not text:
+def _imported(path: str | Path, table_map: TableMap) -> Iterator[ImportedRow]:
+    also = [{**table_map.cells, **more} for more in table_map.also]
+    for line, row in _rows(path, table_map):
+        if isinstance(row, str):
+            yield ImportedRow(line, row, skip="malformed")
             continue
-        identity = names.identify(text, table_map.source)
-        if identity.match == "exact":
-            return identity
-        tried.append(identity)
-    nothing = names.Identity("", "unmapped", None, ())
-    return next((one for one in tried if one.match == "ambiguous"), tried[0] if tried else nothing)
+        text = " ".join(value for value in row.values() if value)[:200]
+        skip = next(
+            (reason for rule, reason in table_map.skip if all(row[column] == value for column, value in rule.items())),
+            None,
+        )
+        names = tuple((_filled(template, row).strip(), table_map.source) for template in table_map.gpu)
+        memory_gb = _number(row[table_map.memory_gb]) if table_map.memory_gb else None
+        for number, cells in enumerate((table_map.cells, *also)):
+            if number and (skip is not None or not cells["price"].make(row).strip()):
+                continue
+            made = {name: cell.make(row) for name, cell in cells.items()}
+            yield ImportedRow(line, text, made, names, memory_gb, skip)
 
 
-def _rows(path: str | Path, table_map: TableMap) -> Iterator[tuple[int, Row]]:
-    """The rows of the table with their line, or number, and every column that the map reads."""
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _rows(path: str | Path, table_map: TableMap) -> Iterator[tuple[int, Row | str]]:
+    """The rows of the table with their line, or number, and every column that the map reads; malformed ones as text."""
     wanted = table_map.columns
     if Path(path).suffix.lower() == ".json":
         yield from _json_rows(path, table_map.rows, wanted)
@@ -314,15 +312,34 @@ def _rows(path: str | Path, table_map: TableMap) -> Iterator[tuple[int, Row]]:
     first = next(lines, None)
     if first is None:
         raise InputError("file-empty")
-    rows = csv.reader(chain([first], lines), delimiter=max(",;\t", key=first.count))
+    rows = csv.reader(chain([first], lines), delimiter=max(",;\t", key=first.count), strict=True)
+    line = 0
     try:
         header = [column.strip() for column in next(rows)]
+        line = rows.line_num
+        _check_header(header, line)
         _check_columns(wanted, header)
         for cells in rows:
+            line = rows.line_num
             if any(cells):
-                yield rows.line_num, dict(zip(header, [*cells, *[""] * (len(header) - len(cells))], strict=False))
+                yield line, _csv_row(header, cells)
     except csv.Error as error:
-        raise InputError("csv-syntax", line=max(rows.line_num, 1), problem=str(error)) from None
+        raise csv_error(error, line + 1) from None
+
+
+def _csv_row(header: list[str], cells: list[str]) -> Row | str:
+    """The cells by column, missing ones blank; cells beyond the header, if they say anything, make it malformed."""
+    if any(cell.strip() for cell in cells[len(header) :]):
+        return " ".join(cells)
+    return dict(zip(header, [*cells, *[""] * (len(header) - len(cells))], strict=False))
+
+
+def _check_header(header: list[str], line: int) -> None:
+    for index, column in enumerate(header):
+        if column and column in header[:index]:
+            error = InputError("duplicate-column", line=line, key=column)
+            error.place = "column"
+            raise error
 
 
 def _check_columns(wanted: set[str], present: list[str]) -> None:
@@ -330,9 +347,9 @@ def _check_columns(wanted: set[str], present: list[str]) -> None:
         raise InputError("map-column-missing", text=column, candidates=nearest(column, present))
 
 
-def _json_rows(path: str | Path, place: str | None, wanted: set[str]) -> Iterator[tuple[int, Row]]:
+def _json_rows(path: str | Path, place: str | None, wanted: set[str]) -> Iterator[tuple[int, Row | str]]:
     try:
-        document = json.loads(read_text(path, max_bytes=MAX_JSON_BYTES))
+        document = json.loads(read_text(path, max_bytes=MAX_JSON_BYTES), object_pairs_hook=_json_object)
     except (ValueError, RecursionError) as error:
         raise InputError("bad-json", problem=str(error)[:100]) from None
     for name in (place or "").split("."):
@@ -345,9 +362,25 @@ def _json_rows(path: str | Path, place: str | None, wanted: set[str]) -> Iterato
     present = {str(column) for row in document if isinstance(row, dict) for column in row}
     _check_columns(wanted, sorted(present))
     for number, row in enumerate(document, start=1):
+        yield number, _json_row(row, wanted)
+
+
+def _json_row(row: Any, wanted: set[str]) -> Row | str:
+    """The cells by column; what is no object, or is nested without end, is malformed."""
+    try:
         if not isinstance(row, dict):
-            raise InputError("no-such-rows", line=number, text=place or "")
-        yield number, {column: _json_text(row.get(column)) for column in wanted}
+            return json.dumps(row)[:200]
+        return {column: _json_text(row.get(column)) for column in wanted}
+    except RecursionError:
+        return "[..."
+
+
+def _json_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        raise InputError("duplicate-json-key", text=next(name for name in names if names.count(name) > 1))
+    return found
 
 
 def _json_text(value: Any) -> str:

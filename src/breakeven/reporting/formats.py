@@ -119,7 +119,8 @@ def printable(text: str) -> str:
     >>> printable("a\x1b[31mb")
     'a?[31mb'
     """
-    return "".join(character if character.isprintable() else "?" for character in text)
+    spaces = (NARROW_SPACE, NO_BREAK_SPACE)
+    return "".join(character if character.isprintable() or character in spaces else "?" for character in text)
 
 
 def listed(items: Iterable[str], last: str) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from breakeven.offers.market import below_median_pct
 from breakeven.reporting import formats
+from breakeven.reporting.comparison_text import naming
 from breakeven.reporting.terminal import reason_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import date
 
     from breakeven.decisions.comparison import Comparison
@@ -18,7 +20,9 @@ if TYPE_CHECKING:
     from breakeven.errors import Caveat
     from breakeven.gpus.catalog import Gpu
     from breakeven.gpus.names import Identity
+    from breakeven.offers.market import History, Spread
     from breakeven.offers.offer import Offer
+    from breakeven.offers.report import Refreshed
     from breakeven.reporting.words import Words
 
 FORMAT = 1
@@ -207,9 +211,21 @@ def identities_document(identities: Iterable[Identity]) -> list[dict[str, Any]]:
     ]
 
 
-def offers_document(offers: Iterable[Offer], day: date) -> dict[str, Any]:
-    """`offers list --json`."""
-    return {"offers": [_offer(offer, day) for offer in offers]}
+def offers_document(
+    offers: Iterable[Offer], day: date, market: Mapping[tuple[str, str], Spread] | None = None
+) -> dict[str, Any]:
+    """`offers list --json`; `market` is what the GPUs go for."""
+    known = market or {}
+    listed = list(offers)
+    named = {(offer.gpu, offer.market) for offer in listed}
+    return {
+        "offers": [_offer(offer, day) | {"below_median_pct": below_median_pct(offer, known)} for offer in listed],
+        "markets": [
+            {"gpu": gpu, "market": kind, **spread._asdict()}
+            for (gpu, kind), spread in sorted(known.items())
+            if (gpu, kind) in named
+        ],
+    }
 
 
 def _offer(offer: Offer, day: date) -> dict[str, Any]:
@@ -229,6 +245,7 @@ def _offer(offer: Offer, day: date) -> dict[str, Any]:
         "usd_per_gpu_h": offer.usd_per_gpu_h,
         "price": price.text,
         "currency": price.currency,
+        "exchange_rate": offer.exchange_rate,
         "unit": price.unit,
         "period": price.period,
         "price_status": price.status,
@@ -270,6 +287,7 @@ def warnings_document(warnings: Iterable[Caveat], words: Words) -> dict[str, Any
 
 def comparison_document(comparison: Comparison, words: Words) -> dict[str, Any]:
     """`compare --json`."""
+    named = naming(comparison, words)
     return {
         "as_of": comparison.as_of.isoformat(),
         "gpus": [gpu_document(comparison.first), gpu_document(comparison.second)],
@@ -294,6 +312,8 @@ def comparison_document(comparison: Comparison, words: Words) -> dict[str, Any]:
                     None if offer is None or offer.seen_at is None else offer.seen_at.date().isoformat()
                     for offer in (pair.first, pair.second)
                 ],
+                "price_status": [None if offer is None else offer.price.status for offer in (pair.first, pair.second)],
+                "private": [None if offer is None else offer.is_private for offer in (pair.first, pair.second)],
                 "dearer": None if pair.dearer is None else pair.dearer.gpu,
                 "needed_speedup": pair.price_ratio,
             }
@@ -301,7 +321,42 @@ def comparison_document(comparison: Comparison, words: Words) -> dict[str, Any]:
         ],
         "break_even": [_break_even(pair) for pair in comparison.job_pairs],
         "caveats": [
-            {"code": one.code, **_plain(one.values), "text": formats.unbroken(words.caveat(one), words.locale)}
+            {"code": one.code, **_plain(one.values), "text": formats.unbroken(named.caveat(one), words.locale)}
             for one in comparison.caveats
         ],
+    }
+
+
+def refresh_document(refreshed: Iterable[Refreshed], words: Words) -> dict[str, Any]:
+    """`offers refresh --json`."""
+    return {
+        "sources": [
+            {
+                "source": one.source,
+                "report": None if one.report is None else one.report.document(),
+                "error": None if one.error is None else {"code": one.error.code, "text": words.error(one.error)},
+            }
+            for one in refreshed
+        ]
+    }
+
+
+def history_document(history: History) -> dict[str, Any]:
+    """`offers history --json`."""
+    return {
+        "gpu": history.gpu,
+        "prices": [
+            {
+                "id": one.offer.id,
+                "market": one.offer.market,
+                "usd_per_gpu_h": one.offer.usd_per_gpu_h,
+                "price": one.offer.price.text,
+                "price_status": one.offer.price.status,
+                "first_seen": one.first.isoformat(),
+                "last_seen": one.last.isoformat(),
+                "source": one.offer.source,
+            }
+            for one in history.seen
+        ],
+        "days": [{"day": one.day.isoformat(), "market": one.market, **one.spread._asdict()} for one in history.days],
     }

@@ -6,29 +6,34 @@ from collections import Counter
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from breakeven.offers.market import below_median_pct
 from breakeven.reporting import formats
 from breakeven.reporting.terminal import WIDTH, table_line, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import date
 
     from breakeven.errors import Caveat
+    from breakeven.offers.market import Spread
     from breakeven.offers.offer import Offer
-    from breakeven.offers.report import ImportReport
+    from breakeven.offers.report import ImportReport, Refreshed
     from breakeven.reporting.terminal import Style
     from breakeven.reporting.words import Words
 
 _MOST_NAMES = 12
+_MOST_MARKETS = 6
 
 
-def offers_text(offers: Sequence[Offer], day: date, words: Words, style: Style) -> str:
-    """One line per offer: what, GPUs per machine, price per GPU and hour, its status, its age."""
+def offers_text(
+    offers: Sequence[Offer], day: date, words: Words, style: Style, market: Mapping[tuple[str, str], Spread]
+) -> str:
+    """One line per offer: GPUs per machine, price per GPU and hour, against the median of its market, status, age."""
     if not offers:
         return words("No offer passes. Without filters, 'breakeven offers list' shows the whole book.") + "\n"
-    head = [words("offer"), words("GPUs"), words("$/GPU-h"), words("status"), words("age")]
-    rows = [_row(offer, day, words) for offer in offers]
-    widths = [max(len(head[index]), *(len(row[index]) for row in rows)) for index in range(1, 5)]
+    head = [words("offer"), words("GPUs"), words("$/GPU-h"), words("median"), words("status"), words("age")]
+    rows = [_row(offer, day, words, market) for offer in offers]
+    widths = [max(len(head[index]), *(len(row[index]) for row in rows)) for index in range(1, len(head))]
     first = min(WIDTH - sum(widths) - 2 * len(widths), max(len(row[0]) for row in rows))
     lines = [style.strong(table_line(head, first, widths))]
     for row in rows:
@@ -40,10 +45,18 @@ def offers_text(offers: Sequence[Offer], day: date, words: Words, style: Style) 
         len(offers), "{n} offer, prices as of {day:date}.", "{n} offers, prices as of {day:date}.", day=day.isoformat()
     )
     lines.extend(wrapped(note, "", ""))
+    named = sorted({(offer.gpu, offer.market) for offer in offers} & set(market))
+    for gpu, kind in named if len(named) <= _MOST_MARKETS else ():
+        spread = market[gpu, kind]
+        told = words(
+            "{gpu:gpu}, {kind:code}: median {median:usd}/h, {low:usd} to {high:usd} at {n} providers.",
+            gpu=gpu, kind=kind, median=spread.median, low=spread.low, high=spread.high, n=spread.providers,
+        )  # fmt: skip
+        lines.extend(wrapped(told, "", "  "))
     return formats.unbroken("\n".join(lines) + "\n", words.locale)
 
 
-def _row(offer: Offer, day: date, words: Words) -> list[str]:
+def _row(offer: Offer, day: date, words: Words, market: Mapping[tuple[str, str], Spread]) -> list[str]:
     rate = offer.usd_per_gpu_h
     price = words("unknown")
     if rate is not None:
@@ -52,10 +65,12 @@ def _row(offer: Offer, day: date, words: Words) -> list[str]:
         price = f"{offer.price.amount} {offer.price.currency}"
     age = offer.age_days(day)
     share = "" if offer.fraction == 1 else f" ({formats.percent(100 * offer.fraction, words.locale)})"
+    below = below_median_pct(offer, market)
     return [
         words.offer(offer),
         (words("any") if offer.gpus is None else str(offer.gpus)) + share,
         price,
+        "" if below is None else f"{'+' if below < -0.5 else ''}{formats.percent(-below, words.locale)}",
         words("{status:code}", status=offer.price.status),
         words("unknown") if age is None else words("{days} d", days=age),
     ]
@@ -72,6 +87,8 @@ def report_text(report: ImportReport, words: Words, *, is_dry: bool) -> str:
             skipped=len(report.skipped),
         )
     ]
+    if report.new is not None and report.seen_again is not None:
+        lines.append(words("{new} new prices, {again} seen again.", new=report.new, again=report.seen_again))
     for reason, count in Counter(one.reason for one in report.skipped).most_common():
         lines.append(f"  {count:>6}  {words('{reason:skip}', reason=reason)}")
     for title, names in ((words("Ambiguous names:"), report.ambiguous), (words("Unmapped names:"), report.unmapped)):
@@ -85,11 +102,47 @@ def report_text(report: ImportReport, words: Words, *, is_dry: bool) -> str:
     if report.conflicts:
         lines.extend(("", words("Two prices for one moment (the dearer one is used):")))
         for kept, other in report.conflicts[:_MOST_NAMES]:
-            lines.extend(wrapped(f"{words.offer(kept)}: {kept.price.text}, {other.price.text}", "  ", "    "))
+            both = [f"{_quote(one, words)} ({_line(one, words)})" for one in (kept, other)]
+            told = words("{offer}: {prices:list}", offer=words.offer(kept), prices=both)
+            lines.extend(wrapped(told, "  ", "    "))
     if report.warnings:
         lines.extend(("", *_warning_lines(report.warnings, words)))
     if is_dry:
         lines.extend(("", words("Nothing was recorded.")))
+    return formats.unbroken("\n".join(lines) + "\n", words.locale)
+
+
+def _quote(offer: Offer, words: Words) -> str:
+    """The price as quoted, its number in the reader's format."""
+    if offer.price.amount is None:
+        return words("unknown")
+    number = formats.significant(float(offer.price.amount), 6, words.locale)
+    return f"{number} {offer.price.currency}/{offer.price.unit}/{offer.price.period}"
+
+
+def _line(offer: Offer, words: Words) -> str:
+    return words("line {line}", line=offer.line) if offer.line is not None else words("unknown")
+
+
+def refresh_text(refreshed: Sequence[Refreshed], words: Words) -> str:
+    """One paragraph per source: what it brought, or why it failed."""
+    lines = []
+    for one in refreshed:
+        if one.report is None or one.error is not None:
+            failed = "" if one.error is None else words.error(one.error)
+            lines.append(words("{source} failed:", source=one.source) + " " + failed)
+            continue
+        lines.append(
+            words(
+                "{source}: {read} read, {kept} kept, {skipped} skipped; {new} new prices, {again} seen again.",
+                source=one.source, read=one.report.read, kept=len(one.report.kept), skipped=len(one.report.skipped),
+                new=one.report.new or 0, again=one.report.seen_again or 0,
+            )
+        )  # fmt: skip
+        lines.extend(
+            f"  {count:>6}  {words('{reason:skip}', reason=reason)}"
+            for reason, count in Counter(row.reason for row in one.report.skipped).most_common()
+        )
     return formats.unbroken("\n".join(lines) + "\n", words.locale)
 
 

@@ -99,7 +99,7 @@ def _verdict(decision: Decision, words: Words, style: Style) -> list[str]:
         ]
     sentence = words(
         "Rent {gpus} x {gpu:gpu} at {provider}{market}: {usd:usd} per {result:code}",
-        gpus=choice.gpus_billed,
+        gpus=choice.units,
         gpu=choice.offer.gpu,
         provider=_place(choice, words),
         market=words(", interruptible")
@@ -175,9 +175,30 @@ def _name(option: Option, other: Option, words: Words) -> str:
         return words.the_gpu(option.offer.gpu, other.offer.gpu)
     if _place(option, words) != _place(other, words):
         return _place(option, words)
-    if option.offer.market == other.offer.market:
-        return words.offer(option.offer)
-    return words("the {market:code} line", market=option.offer.market)
+    if option.offer.market != other.offer.market:
+        return words("the {market:code} line", market=option.offer.market)
+    name = words.offer(option.offer)
+    details = _details(option, other, words)
+    if not details and name == words.offer(other.offer):
+        details = [words("at {rate:usd}/h today", rate=option.offer.usd_per_gpu_h)]
+    return f"{name} ({', '.join(details)})" if details else name
+
+
+def _details(option: Option, other: Option, words: Words) -> list[str]:
+    """What two lines of one GPU, provider and market differ in."""
+    offer, found = option.offer, []
+    if option.sharing != other.sharing:
+        found.append(words("{sharing:code}", sharing=option.sharing))
+    elif offer.fraction != other.offer.fraction and offer.fraction < 1:
+        found.append(words("{share:pct} of a GPU", share=100 * offer.fraction))
+    if offer.gpus != other.offer.gpus:
+        size = words("any number of GPUs") if offer.gpus is None else words("machines of {gpus}", gpus=offer.gpus)
+        found.append(size)
+    if option.gpus != other.gpus and option.sharing is None:
+        found.append(words.count(round(option.gpus), "{n} GPU", "{n} GPUs"))
+    if offer.term_months != other.offer.term_months and offer.term_months is not None:
+        found.append(words("term of {months:number} months", months=offer.term_months))
+    return found
 
 
 def _main_pair(decision: Decision) -> BreakEven | None:
@@ -254,9 +275,9 @@ def _row(option: Option, words: Words, style: Style, *, names_market: bool) -> l
         name += ", " + words("{sharing:code}", sharing=option.sharing)
     if mean is None or usd is None or option.hours_to_result is None:
         return [name, "", "", "", "", ""]
-    count = str(option.gpus_billed)
+    count = str(option.units)
     if option.gpus_billed != option.gpus:
-        count = words("{used} of {billed}", used=option.gpus, billed=option.gpus_billed)
+        count = words("{used} of {billed}", used=round(option.gpus / offer.fraction), billed=option.units)
     cost = _with_range(formats.cents(mean.usd, words.locale), usd, words, style)
     return [
         name,
@@ -292,6 +313,8 @@ def _flip_text(flip: Flip, choice: Option, rival: Option | None, words: Words) -
     templates = {
         ("usd_per_gpu_h", False): "{name} costs at most {to:usd}/h",
         ("usd_per_gpu_h", True): "{name} costs at least {to:usd}/h",
+        ("usd_per_whole_gpu_h", False): "{name} costs at most {to:usd} per whole GPU and hour",
+        ("usd_per_whole_gpu_h", True): "{name} costs at least {to:usd} per whole GPU and hour",
         ("speedup", True): "{name} runs at least {to:ratio} times faster",
         ("speedup", False): "{name} runs at most {to:ratio} times faster",
         ("success_rate", False): "{name} succeeds in at most {pct:pct} of attempts",
@@ -299,7 +322,8 @@ def _flip_text(flip: Flip, choice: Option, rival: Option | None, words: Words) -
         ("hours", False): "{name} takes at most {to:hours} h",
         ("hours", True): "{name} takes at least {to:hours} h",
     }
-    return words(templates[flip.what, is_up], **values, pct=100 * flip.to)
+    is_of_slice = flip.what == "usd_per_gpu_h" and flip.of.offer.is_slice  # priced by its share: says per what
+    return words(templates["usd_per_whole_gpu_h" if is_of_slice else flip.what, is_up], **values, pct=100 * flip.to)
 
 
 def _hour_saved(decision: Decision, words: Words) -> list[str]:

@@ -150,7 +150,7 @@ class Words(Formatter):
             place.append(self("column {key}" if error.place == "column" else "key {key}", key=printable(error.key)))
         text = self(message, **error.values)
         if place:
-            text = f"{', '.join(place)}: {text}"
+            text = self("{place}: {text}", place=", ".join(place), text=text)
         if error.values.get("candidates") == ():
             hint = HINTS_WITHOUT_CANDIDATES.get(error.code, None if "{candidates" in (hint or "") else hint)
         elif hint is None and "candidates" in error.values:

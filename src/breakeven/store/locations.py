@@ -10,6 +10,13 @@ from breakeven.errors import InputError
 
 VARIABLE = "BREAKEVEN_STORE"
 _SQLITE = "sqlite:///"
+_POSTGRESQL = ("postgresql://", "postgres://")
+
+
+def postgresql_url(url: str | None = None) -> str | None:
+    """The URL of the PostgreSQL store that is named by `url` or `BREAKEVEN_STORE`; None where the store is a file."""
+    named = url or os.environ.get(VARIABLE)
+    return named if named and named.startswith(_POSTGRESQL) else None
 
 
 def store_path(url: str | None = None) -> Path:
@@ -21,8 +28,13 @@ def store_path(url: str | None = None) -> Path:
     if not named:
         return data_folder() / "store.sqlite"
     if not named.startswith(f"{_SQLITE}/"):
-        raise InputError("bad-store-url", key="--store", text=named.partition("@")[2] or named.partition(":")[0])
+        raise bad_url(named)
     return Path(named.removeprefix(_SQLITE))
+
+
+def bad_url(url: str) -> InputError:
+    """The error for a URL that names no store; it tells only the scheme, for the rest may hold a password."""
+    return InputError("bad-store-url", key="--store", text=url.partition(":")[0])
 
 
 def data_folder() -> Path:

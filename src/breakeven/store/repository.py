@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from breakeven.offers.offer import Offer
 
@@ -24,8 +24,20 @@ class Repository(Protocol):
         """Record observations, all or none: a price seen again moves its 'last seen', another price is a new row."""
         ...
 
-    def offers(self) -> list[Offer]:
-        """Every observation, oldest first; `seen_at` is when the price was last seen."""
+    def offers(self, gpus: Collection[str] | None = None) -> list[Offer]:
+        """Every price of these GPUs (None: of all), oldest first: as it was first seen, and as it was last."""
+        ...
+
+    def other_lines(self, gpus: Collection[str]) -> list[Offer]:
+        """One price for each provider, tier and market of every GPU but these."""
+        ...
+
+    def add_facts(self, provider: str, facts: Iterable[tuple[str, str, str, str]]) -> None:
+        """Record answers about a provider (question, answer, source, day), all or none; a known one stays."""
+        ...
+
+    def facts(self, provider: str) -> list[tuple[str, str, str, str]]:
+        """Answers about a provider, newest first."""
         ...
 
     def close(self) -> None:

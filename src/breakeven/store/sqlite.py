@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
+import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from breakeven.errors import BreakevenError, ExternalError
-from breakeven.offers.book import RowReader
-from breakeven.offers.export import book_row
 from breakeven.store.repository import Added
+from breakeven.store.rows import row_of, sightings_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from breakeven.offers.offer import Offer
 
-SCHEMA_VERSION = 2
 _WAIT_S = 10.0
 _MIGRATIONS = (
     """
     CREATE TABLE observation (
         number INTEGER PRIMARY KEY,
         offer TEXT NOT NULL,
-        price TEXT NOT NULL,
+        gpu TEXT NOT NULL,
+        provider TEXT NOT NULL,
+        tier TEXT NOT NULL,
+        market TEXT NOT NULL,
+        usd_per_gpu_h REAL,
         first_seen TEXT,
         last_seen TEXT,
         importer TEXT NOT NULL,
         cells TEXT NOT NULL
     ) STRICT;
     CREATE INDEX observation_offer ON observation (offer, number);
+    CREATE INDEX observation_line ON observation (gpu, provider, tier, market, number);
     """,
     """
     CREATE TABLE fact (
@@ -46,6 +49,21 @@ _MIGRATIONS = (
     """,
 )
 """Each brings the schema from its index to the next version; old ones are never changed."""
+SCHEMA_VERSION = len(_MIGRATIONS)
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Switch to write-ahead logging; SQLite does not wait by itself where another process does the same."""
+    end = time.monotonic() + _WAIT_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.02)
+        else:
+            return
 
 
 class SqliteRepository:
@@ -77,7 +95,7 @@ class SqliteRepository:
             connection.close()
             raise ExternalError("store-too-new", file=str(self._path), version=version, known=SCHEMA_VERSION)
         if version < SCHEMA_VERSION:
-            connection.execute("PRAGMA journal_mode = WAL")
+            _use_wal(connection)
             self._migrate(connection)
         connection.execute("PRAGMA synchronous = NORMAL")
         return connection
@@ -116,45 +134,43 @@ class SqliteRepository:
     @staticmethod
     def _add(connection: sqlite3.Connection, offers: Iterable[Offer], importer: str) -> Added:
         new = again = 0
-        newest = "SELECT number, price, last_seen, cells FROM observation WHERE offer = ? ORDER BY number DESC LIMIT 1"
+        newest = "SELECT number, cells, last_seen FROM observation WHERE offer = ? ORDER BY number DESC LIMIT 1"
+        insert = (
+            "INSERT INTO observation (offer, gpu, provider, tier, market, usd_per_gpu_h, first_seen, last_seen,"
+            " importer, cells) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        )
         for offer in offers:
-            cells = {name: cell for name, cell in book_row(offer).items() if cell}
-            seen = cells.pop("seen_at", None)
-            price = "|".join(cells.get(name, "") for name in ("price", "currency", "unit", "period", "price_status"))
-            text = json.dumps(cells, ensure_ascii=False)
-            known = connection.execute(newest, (offer.id,)).fetchone()
-            if known is not None and (known[1], known[3]) == (price, text):
-                if seen is not None and (known[2] is None or seen > known[2]):
-                    connection.execute("UPDATE observation SET last_seen = ? WHERE number = ?", (seen, known[0]))
+            row = row_of(offer)
+            known = connection.execute(newest, (row.offer,)).fetchone()
+            if known is not None and known[1] == row.cells:
+                if row.seen is not None and (known[2] is None or row.seen > known[2]):
+                    connection.execute("UPDATE observation SET last_seen = ? WHERE number = ?", (row.seen, known[0]))
                 again += 1
                 continue
-            connection.execute(
-                "INSERT INTO observation (offer, price, first_seen, last_seen, importer, cells)"
-                " VALUES (?, ?, ?, ?, ?, ?)",
-                (offer.id, price, seen, seen, importer, text),
-            )
+            connection.execute(insert, (*row[:6], row.seen, row.seen, importer, row.cells))
             new += 1
         return Added(new, again)
 
-    def offers(self) -> list[Offer]:
-        """Every observation, oldest first."""
+    def offers(self, gpus: Collection[str] | None = None) -> list[Offer]:
+        """Every price of these GPUs (None: of all), oldest first: as it was first seen, and as it was last."""
+        where = "" if gpus is None else f" WHERE gpu IN ({', '.join('?' * len(gpus))})"
+        query = f"SELECT number, first_seen, last_seen, cells FROM observation{where} ORDER BY number"  # noqa: S608
+        return self._sightings(query, sorted(gpus or ()))
+
+    def other_lines(self, gpus: Collection[str]) -> list[Offer]:
+        """One price for each provider, tier and market of every GPU but these."""
+        query = (
+            "SELECT number, first_seen, last_seen, cells FROM observation WHERE number IN (SELECT max(number)"  # noqa: S608
+            f" FROM observation WHERE gpu NOT IN ({', '.join('?' * len(gpus))}) GROUP BY gpu, provider, tier, market)"
+            " ORDER BY number"
+        )
+        return self._sightings(query, sorted(gpus))
+
+    def _sightings(self, query: str, values: Sequence[str]) -> list[Offer]:
         with self._open(writes=False) as connection:
             if connection is None:
                 return []
-            rows = connection.execute("SELECT number, last_seen, cells FROM observation ORDER BY number").fetchall()
-        readers: dict[tuple[str, ...], RowReader] = {}
-        found = []
-        for number, seen, text in rows:
-            cells: dict[str, Any] = json.loads(text)
-            if seen is not None:
-                cells["seen_at"] = seen
-            header = tuple(cells)
-            for required in ("gpu", "provider", "price", "unit", "period"):
-                cells.setdefault(required, "")
-            header = tuple(cells)
-            reader = readers.get(header) or readers.setdefault(header, RowReader(str(self._path), "en", list(header)))
-            found.append(reader.read(list(cells.values()), number))
-        return found
+            return list(sightings_of(connection.execute(query, values), str(self._path)))
 
     def add_facts(self, provider: str, facts: Iterable[tuple[str, str, str, str]]) -> None:
         """Record answers about a provider (question, answer, source, day), all or none; a known one stays."""

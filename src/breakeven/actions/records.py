@@ -1,0 +1,120 @@
+"""Decision records: what was decided, from what; and whether today's prices decide otherwise."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from breakeven.actions.decide import decide_all, gpus_that_matter, load_offers, read_day
+from breakeven.decisions.watching import compared
+from breakeven.documents import read_text
+from breakeven.errors import ExternalError, InputError
+from breakeven.jobs.read import MAX_JOB_BYTES, read_job
+from breakeven.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import date
+
+    from breakeven.decisions.watching import Watched
+    from breakeven.offers.amounts import Convention
+
+RECORD_FORMAT = 1
+MAX_RECORD_BYTES = 64 * 2**20
+
+
+def make_record(
+    jobs: Sequence[str | Path],
+    document: Mapping[str, Any],
+    books: Sequence[str | Path],
+    *,
+    amounts: Convention | None = None,
+    rates: str | None = None,
+) -> str:
+    """The text of a record: the jobs as written, the books, the decisions with their prices, versions, a digest.
+
+    document : `decide --json`.
+    """
+    record: dict[str, Any] = {
+        "record": RECORD_FORMAT,
+        "breakeven": __version__,
+        "as_of": document["as_of"],
+        "books": [{"file": str(Path(book).absolute()), "sha256": _sha256(Path(book).read_bytes())} for book in books],
+        "amounts": amounts,
+        "rates": rates,
+        "jobs": [{"file": str(Path(job).absolute()), "text": read_text(job, max_bytes=MAX_JOB_BYTES)} for job in jobs],
+        "decisions": document["decisions"],
+    }
+    return json.dumps({**record, "digest": _digest(record)}, ensure_ascii=False, indent=1) + "\n"
+
+
+def write_record(path: str | Path, text: str) -> None:
+    """Write a record so that a failure leaves the old one whole.
+
+    Raises: ExternalError `file-failed`.
+    """
+    target = Path(path)
+    part = target.with_name(f".{target.name}.part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(target)
+    except OSError as error:
+        raise ExternalError("file-failed", file=str(path), problem=error.strerror or str(error)) from None
+
+
+def _digest(record: Mapping[str, Any]) -> str:
+    return _sha256(json.dumps(record, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode())
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def read_record(path: str | Path) -> dict[str, Any]:
+    """A record, its digest checked.
+
+    Raises: InputError `not-a-record` or `record-altered`.
+    """
+    try:
+        record = json.loads(read_text(path, max_bytes=MAX_RECORD_BYTES))
+    except (ValueError, RecursionError):
+        raise InputError("not-a-record", file=str(path)) from None
+    if not isinstance(record, dict) or record.get("record") != RECORD_FORMAT:
+        raise InputError("not-a-record", file=str(path))
+    digest = record.pop("digest", None)
+    if digest != _digest(record):
+        raise InputError("record-altered", file=str(path))
+    return record
+
+
+def watch(
+    path: str | Path,
+    *,
+    books: Sequence[str | Path] = (),
+    amounts: Convention | None = None,
+    store: str | None = None,
+    as_of: date | str | None = None,
+    rates: str | None = None,
+) -> list[Watched]:
+    """Decide the jobs of a record again, by the books it names unless others are given, as of today.
+
+    Raises: InputError when the record, a job in it, or a book is wrong.
+    """
+    record = read_record(path)
+    named = list(books) or [book["file"] for book in record["books"]]
+    jobs = [read_job(job["text"], file=job["file"]) for job in record["jobs"]]
+    day = read_day(as_of)
+    offers = load_offers(
+        named,
+        amounts=amounts or record["amounts"],
+        store=store,
+        gpus=gpus_that_matter(jobs),
+        rates=rates or record["rates"],
+    )
+    decisions = decide_all(jobs, offers=offers, as_of=day)
+    return [
+        compared(record["as_of"], before, decision)
+        for before, decision in zip(record["decisions"], decisions, strict=True)
+    ]
