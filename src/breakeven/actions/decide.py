@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,6 +41,8 @@ def load_job(path: str | Path) -> Job:
 
 
 def _check_model_config(path: Path, file: str) -> None:
+    import json  # noqa: PLC0415 - most jobs name a known model
+
     try:
         config = json.loads(read_text(path, max_bytes=_MAX_CONFIG_BYTES))
     except BreakevenError:

@@ -41,7 +41,6 @@ def run(arguments: Any) -> int:
         plan_month,
         read_day,
     )
-    from breakeven.reporting.json_documents import decisions_document, dumps  # noqa: PLC0415
     from breakeven.reporting.terminal import decision_text, month_text  # noqa: PLC0415
     from breakeven.reporting.words import Words  # noqa: PLC0415
 
@@ -57,7 +56,11 @@ def run(arguments: Any) -> int:
         for decision in decisions
     ]
     month = plan_month(decisions, offers)
-    document = decisions_document(decisions, day, words, month) if arguments.json or arguments.record else {}
+    document = {}
+    if arguments.json or arguments.record:
+        from breakeven.reporting.json_documents import decisions_document, dumps  # noqa: PLC0415 - text does without
+
+        document = decisions_document(decisions, day, words, month)
     if arguments.record:
         from breakeven.actions.records import make_record, write_record  # noqa: PLC0415 - only when asked
 

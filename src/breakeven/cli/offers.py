@@ -165,7 +165,8 @@ def run_list(arguments: Any) -> int:
     """Print the offers that pass the filters."""
     from breakeven.actions.decide import read_day  # noqa: PLC0415
     from breakeven.actions.offers import market_of  # noqa: PLC0415
-    from breakeven.reporting.json_documents import dumps, offers_document  # noqa: PLC0415
+    from breakeven.reporting.json_documents import dumps  # noqa: PLC0415
+    from breakeven.reporting.offers_documents import offers_document  # noqa: PLC0415
     from breakeven.reporting.offers_text import offers_text  # noqa: PLC0415
     from breakeven.reporting.words import Words  # noqa: PLC0415
 
@@ -184,7 +185,8 @@ def run_add(arguments: Any) -> int:
     from breakeven.actions.decide import read_day  # noqa: PLC0415
     from breakeven.actions.offers import add_offer  # noqa: PLC0415
     from breakeven.errors import InputError  # noqa: PLC0415
-    from breakeven.reporting.json_documents import dumps, offers_document  # noqa: PLC0415
+    from breakeven.reporting.json_documents import dumps  # noqa: PLC0415
+    from breakeven.reporting.offers_documents import offers_document  # noqa: PLC0415
     from breakeven.reporting.words import Words  # noqa: PLC0415
 
     cells = {}
@@ -232,7 +234,8 @@ def run_refresh(arguments: Any) -> int:
     """Fetch from every source and say what became of each; a failure of one is no failure of the others."""
     from breakeven.actions.offers import refresh_offers  # noqa: PLC0415
     from breakeven.errors import ExternalError  # noqa: PLC0415
-    from breakeven.reporting.json_documents import dumps, refresh_document  # noqa: PLC0415
+    from breakeven.reporting.json_documents import dumps  # noqa: PLC0415
+    from breakeven.reporting.offers_documents import refresh_document  # noqa: PLC0415
     from breakeven.reporting.offers_text import refresh_text  # noqa: PLC0415
     from breakeven.reporting.words import Words  # noqa: PLC0415
 
@@ -254,7 +257,8 @@ def run_history(arguments: Any) -> int:
     """Print every price of a GPU and draw its median."""
     from breakeven.actions.offers import history_of  # noqa: PLC0415
     from breakeven.reporting.history_text import history_text  # noqa: PLC0415
-    from breakeven.reporting.json_documents import dumps, history_document  # noqa: PLC0415
+    from breakeven.reporting.json_documents import dumps  # noqa: PLC0415
+    from breakeven.reporting.offers_documents import history_document  # noqa: PLC0415
     from breakeven.reporting.words import Words  # noqa: PLC0415
 
     history = history_of(
@@ -270,7 +274,8 @@ def run_history(arguments: Any) -> int:
 def run_check(arguments: Any) -> int:
     """Print every warning about the book."""
     from breakeven.actions.offers import check_book  # noqa: PLC0415
-    from breakeven.reporting.json_documents import dumps, warnings_document  # noqa: PLC0415
+    from breakeven.reporting.json_documents import dumps  # noqa: PLC0415
+    from breakeven.reporting.offers_documents import warnings_document  # noqa: PLC0415
     from breakeven.reporting.offers_text import warnings_text  # noqa: PLC0415
     from breakeven.reporting.words import Words  # noqa: PLC0415
 
