@@ -10,7 +10,6 @@ from breakeven.decisions.decision import Decision
 from breakeven.decisions.rank import rank
 from breakeven.gpus import catalog
 from breakeven.jobs.read import read_job
-from breakeven.offers.observing import every_line
 from breakeven.offers.offer import Offer, Price, offer_id
 
 A100, H100, H100_PCIE = "nvidia-a100-sxm-80gb", "nvidia-h100-sxm-80gb", "nvidia-h100-pcie-80gb"
@@ -41,7 +40,7 @@ def offer(gpu: str, usd: float | None, provider: str = "p", *, seen: str | None 
 def decide(offers: list[Offer], job: str = "", *, hours: str = "1.5", speedup: str = "1.8", **more: Any) -> Decision:
     """The decision for a job whose A100 hours and H100 speedup are known."""
     text = f"job: test\nknown:\n  {A100}: {{hours: {hours}}}\n  {H100}: {{speedup: {speedup}, over: {A100}}}\n{job}"
-    return rank(read_job(text), every_line(offers), gpus=catalog.catalog(), as_of=AS_OF, **more)
+    return rank(read_job(text), offers, gpus=catalog.catalog(), as_of=AS_OF, **more)
 
 
 def codes(decision: Decision) -> list[str]:

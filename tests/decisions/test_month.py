@@ -9,7 +9,6 @@ from breakeven.decisions.rank import rank
 from breakeven.errors import InputError
 from breakeven.gpus import catalog
 from breakeven.jobs.read import read_job
-from breakeven.offers.observing import every_line
 from tests.decisions.market import A100, AS_OF, H100, decide, offer
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ def two_jobs(*offers: Offer, runs: int = 1, job: str = "") -> Month:
         f"job: j1\nruns: 100\nknown: {{{A100}: {{hours: 5}}}}\n{job}",
         f"job: n\ntask: notebook\nusers: {{count: 10, hours_per_day: 4}}\nruns: {runs}",
     )
-    made = [rank(read_job(text), every_line(offers), gpus=catalog.catalog(), as_of=AS_OF) for text in texts]
+    made = [rank(read_job(text), offers, gpus=catalog.catalog(), as_of=AS_OF) for text in texts]
     return month_of(made, [])
 
 

@@ -3,7 +3,6 @@ import pytest
 from breakeven.decisions.rank import rank
 from breakeven.gpus import catalog
 from breakeven.jobs.read import read_job
-from breakeven.offers.observing import every_line
 from breakeven.offers.offer import Offer
 from tests.decisions.market import A100, AS_OF, offer
 
@@ -11,7 +10,7 @@ from tests.decisions.market import A100, AS_OF, offer
 def user_hour(
     *offers: Offer, job: str = "users: {count: 8, hours_per_day: 4}"
 ) -> dict[tuple[str, str | None], float | None]:
-    decision = rank(read_job(f"job: n\ntask: notebook\n{job}"), every_line(offers), gpus=catalog.catalog(), as_of=AS_OF)
+    decision = rank(read_job(f"job: n\ntask: notebook\n{job}"), offers, gpus=catalog.catalog(), as_of=AS_OF)
     return {(option.offer.provider, option.sharing): option.usd_mean for option in decision.options}
 
 
@@ -45,7 +44,7 @@ def test_without_users_a_notebook_has_no_time() -> None:
 def counts(*offers: Offer) -> dict[str | None, tuple[float, float, int]]:
     """GPUs needed, GPUs billed and what is rented by number, for ten users."""
     text = "job: n\ntask: notebook\nusers: {count: 10, hours_per_day: 4}"
-    decision = rank(read_job(text), every_line(offers), gpus=catalog.catalog(), as_of=AS_OF)
+    decision = rank(read_job(text), offers, gpus=catalog.catalog(), as_of=AS_OF)
     return {option.sharing: (option.gpus, option.gpus_billed, option.units) for option in decision.options}
 
 
@@ -64,5 +63,5 @@ def test_the_machine_of_slices_is_paid_whole() -> None:
 
 def test_several_machines_of_notebooks_are_no_caveat() -> None:
     text = "job: n\ntask: notebook\nusers: {count: 10, hours_per_day: 4}"
-    decision = rank(read_job(text), every_line([offer(A100, 1.0, gpus=1)]), gpus=catalog.catalog(), as_of=AS_OF)
+    decision = rank(read_job(text), [offer(A100, 1.0, gpus=1)], gpus=catalog.catalog(), as_of=AS_OF)
     assert "several-machines" not in [caveat.code for caveat in decision.caveats]

@@ -12,7 +12,6 @@ from breakeven.costs.accepted import accepted_cost
 from breakeven.decisions.rank import compare_options, rank
 from breakeven.gpus import catalog
 from breakeven.jobs.read import read_job
-from breakeven.offers.observing import every_line
 from breakeven.stats.lognormal import LogNormal
 from tests.decisions.market import A100, AS_OF, H100, H100_PCIE, codes, decide, offer
 
@@ -325,7 +324,7 @@ def test_flips_know_the_deadline() -> None:
 
 def test_an_hours_flip_names_a_gpu_of_the_book() -> None:
     job = f"known:\n  nvidia-a100-pcie-80gb: {{hours: 10}}\n  {A100}: {{hours: 9}}\n  {H100}: {{speedup: 2, over: nvidia-a100-pcie-80gb}}"
-    decision = rank(read_job(f"job: x\n{job}"), every_line(GUIDE), gpus=catalog.catalog(), as_of=AS_OF)
+    decision = rank(read_job(f"job: x\n{job}"), GUIDE, gpus=catalog.catalog(), as_of=AS_OF)
     for flip in decision.flips:
         if flip.what == "hours" and flip.of.offer.gpu == H100:
             assert flip.start == pytest.approx(5)

@@ -6,7 +6,6 @@ from breakeven.decisions.decision import Decision
 from breakeven.decisions.rank import rank
 from breakeven.gpus import catalog
 from breakeven.jobs.read import read_job
-from breakeven.offers.observing import every_line
 from breakeven.offers.offer import Offer
 from breakeven.reporting.terminal import Style, decision_text, gpu_list_text, gpu_text
 from breakeven.reporting.words import Words
@@ -112,7 +111,7 @@ def test_the_catalog_fits_80_columns(locale: str) -> None:
 
 def flip_line(*offers: Offer, job: str = "") -> str:
     text = f"job: n\ntask: notebook\nusers: {{count: 10, hours_per_day: 4}}\n{job}"
-    decision = rank(read_job(text), every_line(offers), gpus=catalog.catalog(), as_of=AS_OF)
+    decision = rank(read_job(text), offers, gpus=catalog.catalog(), as_of=AS_OF)
     report = " ".join(shown(decision).split())
     return report[report.index("It flips") :]
 
@@ -148,7 +147,7 @@ def test_the_table_counts_what_is_rented() -> None:
         offer(A100, 1.0, "s", fraction=0.25, gpus=4),
         offer(A100, 9.0, "q", fraction=0.25),
     ]
-    report = shown(rank(read_job(text), every_line(offers), gpus=catalog.catalog(), as_of=AS_OF))
+    report = shown(rank(read_job(text), offers, gpus=catalog.catalog(), as_of=AS_OF))
     rows = {line[2:].split(" A100")[0]: line for line in report.splitlines() if "A100 SXM 80 GB, a " in line}
     assert "10 of 16" in rows["p"]
     assert "10 of 12" in rows["s"]

@@ -7,16 +7,19 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
 from tests.decisions.market import A100, H100, H100_PCIE, offer
 
+from breakeven.actions.decide import end_of
 from breakeven.errors import InputError
 from breakeven.offers.book import load_shipped_book
+from breakeven.offers.observing import DAYS_UNTIL_OLD, cheapest_of_class, class_of, newest_observations
 from breakeven.offers.offer import Offer
 from breakeven.store.opening import open_store, store_exists
-from breakeven.store.repository import Added, Repository
+from breakeven.store.repository import Added, Cheapest, Repository
 
 Opener = Callable[[str], Repository]
 
@@ -181,6 +184,44 @@ def test_both_stores_tell_the_same(seed: int, database_url: str, tmp_path: Path,
         assert one == two
         one, two = (sorted(_placeless(store.other_lines(gpus or [])), key=_line) for store in stores)
         assert one == two
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_can_win_is_the_same_from_the_whole_and_from_the_narrowed_store(
+    seed: int, store_url: str, opened: Opener
+) -> None:
+    chance = random.Random(seed)
+    book = [_dated_offer(chance) for _ in range(6)]
+    store = opened(store_url)
+    for _ in range(8):
+        store.add_offers([_dated_offer(chance) for _ in range(50)], importer="x")
+    for day in (date(2026, 6, 10), date(2026, 10, 1), date(2026, 11, 30)):
+        fresh = (day - timedelta(days=DAYS_UNTIL_OLD)).isoformat()
+        cheapest = Cheapest(f"{day.isoformat()}~", fresh, {one.id for one in book})
+        whole, narrow = (
+            _winners([*book, *offers], day)
+            for offers in (store.offers([A100, H100]), store.offers([A100, H100], cheapest))
+        )
+        assert whole == narrow
+        assert len(store.offers([A100, H100], cheapest)) < len(store.offers([A100, H100]))
+
+
+def _winners(offers: Iterable[Offer], day: date) -> list[tuple[object, ...]]:
+    """The price of the cheapest of each class, and of the cheapest fresh one."""
+    newest, _ = newest_observations(offers, end_of(day))
+    found = cheapest_of_class(newest, day)
+    priced = [one for one in found if one.usd_per_gpu_h is not None and one.gpu in {A100, H100}]
+    return sorted((class_of(one)[:2], one.usd_per_gpu_h, one.id, one.seen_at) for one in priced)
+
+
+def _dated_offer(chance: random.Random) -> Offer:
+    return offer(
+        chance.choice((A100, H100, H100_PCIE)),
+        chance.choice((1.0, 1.5, 2.0, 3.0, 4.0, None)),
+        chance.choice(("p", "q")),
+        seen=f"2026-{chance.choice((2, 6, 9, 10)):02}-{chance.randint(1, 28):02}",
+        region=chance.choice("abcdefgh"),
+    )
 
 
 def _placeless(offers: Iterable[Offer]) -> list[Offer]:

@@ -44,7 +44,7 @@ def test_a_store_of_the_first_version_is_read_and_brought_up_to_date_by_writing(
 ) -> None:
     run(database_url, _MIGRATIONS[0], "UPDATE breakeven_version SET version = 1")
     row = row_of(offer(A100, 1.0))
-    columns = "offer, gpu, provider, tier, market, usd_per_gpu_h, last_seen, cells, importer, first_seen"
+    columns = "offer, gpu, provider, tier, market, kind, usd_per_gpu_h, last_seen, cells, importer, first_seen"
     run(database_url, f"INSERT INTO observation ({columns}) VALUES {(*row, 'a', row.seen)}")  # noqa: S608
     repository = opened(database_url)
     assert len(repository.offers()) == 1

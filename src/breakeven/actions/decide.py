@@ -14,7 +14,7 @@ from breakeven.gpus import catalog
 from breakeven.jobs.job import Job
 from breakeven.jobs.read import MAX_JOB_BYTES, is_config_path, read_job
 from breakeven.offers.book import YEARS, load_book, load_shipped_book
-from breakeven.offers.observing import cheapest_of_class, every_line, newest_observations
+from breakeven.offers.observing import DAYS_UNTIL_OLD, cheapest_of_class, newest_observations
 from breakeven.store.opening import open_store, store_exists
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from breakeven.jobs.job import Override
     from breakeven.offers.amounts import Convention
     from breakeven.offers.offer import Offer
+    from breakeven.store.repository import Cheapest
 
 _MAX_CONFIG_BYTES = 2**20
 
@@ -59,23 +60,53 @@ def load_offers(
     amounts: Convention | None = None,
     store: str | None = None,
     gpus: Collection[str] | None = None,
+    day: date | None = None,
     rates: str | None = None,
 ) -> list[Offer]:
     """The offers of the given books; without any, the shipped book and the store, which are one book.
 
     store : its URL (None: `BREAKEVEN_STORE`, or the file in the user's data folder); a missing store is an empty one;
     gpus : those that matter, all others may be represented by one line per provider, tier and market;
+    day : leave out of the store what cannot win on that day, whatever its place;
     rates : exchange rates as `EUR=1.08`, or a file of them (None: nothing is converted).
     """
     if books:
         offers = [offer for book in books for offer in load_book(book, amounts=amounts)]
     else:
-        offers = [*load_shipped_book(), *stored_offers(store, gpus)]
+        shipped = load_shipped_book()
+        own = shipped if gpus is None else [offer for offer in shipped if offer.gpu in gpus]
+        cheapest = None if day is None else _what_can_win(day, own)
+        offers = [*shipped, *stored_offers(store, gpus, cheapest)]
     if rates is None:
         return offers
     from breakeven.offers.rates import converted, read_rates  # noqa: PLC0415 - only where asked
 
     return list(converted(offers, read_rates(rates)))
+
+
+def load_offers_for(
+    jobs: Sequence[Job],
+    day: date,
+    books: Sequence[str | Path] = (),
+    *,
+    amounts: Convention | None = None,
+    store: str | None = None,
+    rates: str | None = None,
+    all_lines: bool = False,
+) -> list[Offer]:
+    """What of the books, or of the shipped book and the store, can decide these jobs on that day (see `load_offers`).
+
+    Prices that are still to be converted, and places that jobs tell apart, keep everything of the GPUs that matter.
+    """
+    is_narrow = not (all_lines or rates is not None or _by_place(jobs))
+    return load_offers(
+        books,
+        amounts=amounts,
+        store=store,
+        gpus=None if all_lines else gpus_that_matter(jobs),
+        day=day if is_narrow else None,
+        rates=rates,
+    )
 
 
 def gpus_that_matter(jobs: Iterable[Job]) -> frozenset[str] | None:
@@ -86,16 +117,28 @@ def gpus_that_matter(jobs: Iterable[Job]) -> frozenset[str] | None:
     return frozenset(gpu for job in listed for gpu in job.known)
 
 
-def stored_offers(store: str | None = None, gpus: Collection[str] | None = None) -> list[Offer]:
+def _what_can_win(day: date, book: Iterable[Offer]) -> Cheapest:
+    from breakeven.store.repository import Cheapest  # noqa: PLC0415 - only where there is a store
+
+    fresh = day - timedelta(days=DAYS_UNTIL_OLD)
+    return Cheapest(f"{day.isoformat()}~", fresh.isoformat(), {offer.id for offer in book})
+
+
+def stored_offers(
+    store: str | None = None, gpus: Collection[str] | None = None, cheapest: Cheapest | None = None
+) -> list[Offer]:
     """The observations of the store.
 
-    gpus : all observations of these (None: of all), and of the others one line per provider, tier and market.
+    gpus : all observations of these (None: of all), and of the others one line per provider, tier and market;
+    cheapest : narrows those of `gpus` down to what can win.
     """
     if not store_exists(store):
         return []
     repository = open_store(store)
     try:
-        return repository.offers() if gpus is None else [*repository.offers(gpus), *repository.other_lines(gpus)]
+        if gpus is None:
+            return repository.offers(None, cheapest)
+        return [*repository.offers(gpus, cheapest), *repository.other_lines(gpus)]
     finally:
         repository.close()
 
@@ -150,13 +193,15 @@ def decide_all(
     """One decision per job, all over the same observations of the same book."""
     day = read_day(as_of)
     read = [job if isinstance(job, Job) else load_job(job) for job in jobs]
-    newest, conflicts = newest_observations(
-        load_offers(gpus=gpus_that_matter(read)) if offers is None else offers, end_of(day)
-    )
-    by_place = any(job.limits.regions or any(_names_place(one) for one in job.overrides) for job in read)
-    lines = every_line(newest) if all_lines else cheapest_of_class(newest, day, by_place=by_place)
+    listed = load_offers_for(read, day, all_lines=all_lines) if offers is None else offers
+    newest, conflicts = newest_observations(listed, end_of(day))
+    lines = newest if all_lines else cheapest_of_class(newest, day, by_place=_by_place(read))
     rules: dict[str, Any] = {"gpus": catalog.catalog(), "as_of": day, "conflicts": conflicts, "all_lines": all_lines}
     return [rank(job, lines, **rules) for job in read]
+
+
+def _by_place(jobs: Iterable[Job]) -> bool:
+    return any(job.limits.regions or any(_names_place(one) for one in job.overrides) for job in jobs)
 
 
 def _names_place(override: Override) -> bool:

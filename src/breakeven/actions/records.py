@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from breakeven.actions.decide import decide_all, gpus_that_matter, load_offers, read_day
+from breakeven.actions.decide import decide_all, load_offers_for, read_day
 from breakeven.decisions.watching import compared
 from breakeven.documents import read_text
 from breakeven.errors import ExternalError, InputError
@@ -106,12 +106,8 @@ def watch(
     named = list(books) or [book["file"] for book in record["books"]]
     jobs = [read_job(job["text"], file=job["file"]) for job in record["jobs"]]
     day = read_day(as_of)
-    offers = load_offers(
-        named,
-        amounts=amounts or record["amounts"],
-        store=store,
-        gpus=gpus_that_matter(jobs),
-        rates=rates or record["rates"],
+    offers = load_offers_for(
+        jobs, day, named, amounts=amounts or record["amounts"], store=store, rates=rates or record["rates"]
     )
     decisions = decide_all(jobs, offers=offers, as_of=day)
     return [

@@ -35,9 +35,8 @@ def run(arguments: Any) -> int:
     """Decide each job and print the decisions."""
     from breakeven.actions.decide import (  # noqa: PLC0415 - `--help` does without
         decide_all,
-        gpus_that_matter,
         load_job,
-        load_offers,
+        load_offers_for,
         plan_month,
         read_day,
     )
@@ -46,9 +45,14 @@ def run(arguments: Any) -> int:
 
     day = read_day(arguments.as_of)
     jobs = [load_job(path) for path in arguments.jobs]
-    gpus = None if arguments.all else gpus_that_matter(jobs)
-    offers = load_offers(
-        arguments.offers, amounts=arguments.amounts, store=arguments.store, gpus=gpus, rates=arguments.rates
+    offers = load_offers_for(
+        jobs,
+        day,
+        arguments.offers,
+        amounts=arguments.amounts,
+        store=arguments.store,
+        rates=arguments.rates,
+        all_lines=arguments.all,
     )
     decisions = decide_all(jobs, offers=offers, as_of=day, all_lines=arguments.all)
     words = [

@@ -132,4 +132,4 @@ class Decision:
     flips: tuple[Flip, ...]
     caveats: tuple[Caveat, ...]
     left_out: int
-    """Lines of the book outside the job's limits."""
+    """Kinds of offer (GPU, provider, tier, market) outside the job's limits."""

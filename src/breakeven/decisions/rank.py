@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from breakeven.gpus.catalog import Gpu
     from breakeven.jobs.job import Job
-    from breakeven.offers.observing import Line
     from breakeven.offers.offer import Offer
 
 MARKETS = ("on-demand", "interruptible", "reserved")
@@ -30,7 +29,7 @@ MARKETS = ("on-demand", "interruptible", "reserved")
 
 def rank(
     job: Job,
-    lines: Iterable[Line],
+    offers: Iterable[Offer],
     *,
     gpus: Mapping[str, Gpu],
     as_of: date,
@@ -39,18 +38,18 @@ def rank(
 ) -> Decision:
     """The decision for a job over the newest observations of a book.
 
-    lines : the offers that compete, none seen after `as_of`; conflicts : pairs of lines that contradict each other;
+    offers : those that compete, none seen after `as_of`; conflicts : pairs of lines that contradict each other;
     all_lines : keep every line, those outside the job's limits too, instead of the cheapest per GPU, provider, tier
     and market.
     """
     hours = attempt_hours(job.known)
     by_user = is_priced_by_user(job)
     made: list[Option] = []
-    left_out = 0
-    for offer, count in lines:
+    left_out: set[tuple[str, str, str | None, str]] = set()
+    for offer in offers:
         outside = outside_limits(offer, job.limits, gpus[offer.gpu])
         if outside is not None:
-            left_out += count
+            left_out.add((offer.gpu, offer.provider, offer.tier, offer.market))
             if all_lines:
                 made.append(replace(make_option(job, offer, job.gpus[0], None, as_of), infeasible=outside))
             continue
@@ -73,11 +72,11 @@ def rank(
         options=tuple(options),
         choice=choice,
         rival=rival,
-        reason=_reason(choice, rival, options, pairs, left_out=left_out),
+        reason=_reason(choice, rival, options, pairs, left_out=len(left_out)),
         break_even=pairs,
         flips=() if choice is None else flips(choice, _rivals(choice, able), job, options),
         caveats=caveats(job, choice, options, pairs, gpus=gpus, as_of=as_of, conflicts=conflicts),
-        left_out=left_out,
+        left_out=len(left_out),
     )
 
 

@@ -8,7 +8,7 @@ from breakeven.errors import Caveat
 from breakeven.offers.market import spreads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from breakeven.gpus.catalog import Gpu
     from breakeven.offers.offer import Offer
@@ -37,8 +37,10 @@ def check_offers(
     ]
 
 
-def _priced(offers: Iterable[Offer]) -> list[tuple[Offer, float]]:
-    return [(offer, offer.usd_per_gpu_h) for offer in offers if offer.usd_per_gpu_h is not None and not offer.is_slice]
+def _priced(offers: Iterable[Offer]) -> Iterator[tuple[Offer, float]]:
+    for offer in offers:
+        if offer.usd_per_gpu_h is not None and not offer.is_slice:
+            yield offer, offer.usd_per_gpu_h
 
 
 def _spot_not_below_on_demand(offers: list[Offer]) -> list[Caveat]:
@@ -88,12 +90,17 @@ def _medians(offers: list[Offer]) -> list[Caveat]:
     return found
 
 
+def memory_differs(said_gb: float, known_gb: float | None) -> bool:
+    """Whether memory per GPU as told contradicts the catalog's; usable memory may be a tenth less."""
+    return known_gb is not None and not 0.88 * known_gb <= said_gb <= 1.04 * known_gb
+
+
 def _memory(offers: list[Offer], gpus: Mapping[str, Gpu], memory_gb: Mapping[str, float]) -> list[Caveat]:
     """Memory that the source states against the catalog's (pitfall 4); usable memory may be a tenth less."""
     found = []
     for offer in offers:
         said, known = memory_gb.get(offer.id), gpus[offer.gpu].memory_gb
-        if said is not None and known is not None and not 0.88 * known <= said <= 1.04 * known:
+        if said is not None and memory_differs(said, known):
             found.append(Caveat("memory-differs", offer=offer.id, gpu=offer.gpu, said_gb=said, catalog_gb=known))
     return found
 

@@ -17,11 +17,21 @@ if TYPE_CHECKING:
 
 def book_row(offer: Offer) -> dict[str, str]:
     """The offer as the cells of a book, by column; blank where nothing is known. Reading them back gives the offer."""
+    cells = filled_cells(offer)
+    return {column: cells.get(column, "") for column in COLUMNS}
+
+
+def filled_cells(offer: Offer) -> dict[str, str]:
+    """The cells of a book that say something, in one order for all offers."""
+    return {name: _text(value) for name, value in _values(offer).items() if value is not None}
+
+
+def _values(offer: Offer) -> dict[str, object]:
     price = offer.price
-    cells = {
+    return {
         "gpu": offer.gpu,
         "provider": offer.provider,
-        "price": "" if price.amount is None else format(price.amount, "f"),
+        "price": None if price.amount is None else format(price.amount, "f"),
         "unit": price.unit,
         "period": price.period,
         "currency": price.currency,
@@ -57,12 +67,9 @@ def book_row(offer: Offer) -> dict[str, str]:
         "private": "true" if offer.is_private else None,
         "note": offer.note,
     }
-    return {column: _text(cells.get(column)) for column in COLUMNS}
 
 
 def _text(value: object) -> str:
-    if value is None:
-        return ""
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from breakeven.errors import InputError
 from breakeven.gpus import catalog, names
 from breakeven.offers.book import RowReader
-from breakeven.offers.checks import check_offers
+from breakeven.offers.checks import check_offers, memory_differs
 from breakeven.offers.observing import newest_observations
 from breakeven.offers.report import ImportReport
 
@@ -137,7 +137,7 @@ def _keep(
     except InputError as error:
         report.skip(row.line, error.code, row.text)
         return
-    if row.memory_gb is not None:
+    if row.memory_gb is not None and memory_differs(row.memory_gb, catalog.catalog()[offer.gpu].memory_gb):
         memory[offer.id] = row.memory_gb
     report.kept.append(offer)
 

@@ -7,7 +7,7 @@ are one class, of which the cheapest stands for all (and the cheapest fresh one,
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,13 +19,6 @@ DAYS_UNTIL_OLD = 90
 """A price older than this is chosen only when no fresher one of that GPU exists."""
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
-
-
-class Line(NamedTuple):
-    """An offer, and how many lines of the book it stands for."""
-
-    offer: Offer
-    stands_for: int
 
 
 def newest_observations(offers: Iterable[Offer], as_of: datetime) -> tuple[list[Offer], list[tuple[Offer, Offer]]]:
@@ -67,29 +60,23 @@ def _dearness(offer: Offer) -> float:
     return -1.0 if offer.usd_per_gpu_h is None else offer.usd_per_gpu_h
 
 
-def every_line(offers: Iterable[Offer]) -> list[Line]:
-    """Each offer for itself."""
-    return [Line(offer, 1) for offer in offers]
+def class_of(offer: Offer, *, by_place: bool = False) -> tuple[object, ...]:
+    """What two offers have in common that differ in nothing but price, age and place (`by_place`: nor in place)."""
+    key: tuple[object, ...] = (
+        offer.gpu, offer.provider, offer.tier, offer.market, offer.gpus, offer.fraction, offer.mig, offer.min_gpus,
+        offer.price.unit, offer.price.currency, offer.price.amount is None, offer.price.status,
+        offer.billing_increment_s, offer.billing_minimum_s, offer.storage_usd_per_gb_month, offer.egress,
+        offer.term_months, offer.upfront_usd, offer.valid_until, offer.is_private, offer.compliance,
+    )  # fmt: skip
+    return (*key, offer.region, offer.country, offer.instance) if by_place else key
 
 
-def cheapest_of_class(offers: Iterable[Offer], as_of: date, *, by_place: bool = False) -> list[Line]:
-    """One line per class of offers that differ in nothing but price, age and place (`by_place`: nor in place).
-
-    Where the cheapest of a class is an old price, its cheapest fresher line is kept too.
-    """
+def cheapest_of_class(offers: Iterable[Offer], as_of: date, *, by_place: bool = False) -> list[Offer]:
+    """The cheapest offer of each class, and where that is an old price, the cheapest fresher one too."""
     cheapest: dict[tuple[object, ...], Offer] = {}
     freshest: dict[tuple[object, ...], Offer] = {}
-    counts: dict[tuple[object, ...], int] = {}
     for offer in offers:
-        key: tuple[object, ...] = (
-            offer.gpu, offer.provider, offer.tier, offer.market, offer.gpus, offer.fraction, offer.mig, offer.min_gpus,
-            offer.price.unit, offer.price.currency, offer.price.amount is None, offer.price.status,
-            offer.billing_increment_s, offer.billing_minimum_s, offer.storage_usd_per_gb_month, offer.egress,
-            offer.term_months, offer.upfront_usd, offer.valid_until, offer.is_private, offer.compliance,
-        )  # fmt: skip
-        if by_place:
-            key = (*key, offer.region, offer.country, offer.instance)
-        counts[key] = counts.get(key, 0) + 1
+        key = class_of(offer, by_place=by_place)
         known = cheapest.get(key)
         if known is None or _is_cheaper(offer, known):
             cheapest[key] = offer
@@ -97,14 +84,13 @@ def cheapest_of_class(offers: Iterable[Offer], as_of: date, *, by_place: bool = 
             known = freshest.get(key)
             if known is None or _is_cheaper(offer, known):
                 freshest[key] = offer
-    lines: list[Line] = []
+    found: list[Offer] = []
     for key, offer in cheapest.items():
-        fresh = freshest.get(key)
-        if fresh is not None and fresh is not offer:
-            lines.extend((Line(offer, 1), Line(fresh, counts[key] - 1)))
-        else:
-            lines.append(Line(offer, counts[key]))
-    return lines
+        found.append(offer)
+        fresh = freshest.get(key, offer)
+        if fresh is not offer:
+            found.append(fresh)
+    return found
 
 
 def _is_cheaper(offer: Offer, known: Offer) -> bool:

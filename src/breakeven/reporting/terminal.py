@@ -384,8 +384,8 @@ def _left_out(decision: Decision, words: Words) -> list[str]:
             wrapped(
                 words.count(
                     decision.left_out,
-                    "{n} line of the book is outside the job's limits.",
-                    "{n} lines of the book are outside the job's limits.",
+                    "{n} kind of offer is outside the job's limits.",
+                    "{n} kinds of offer are outside the job's limits.",
                 )
             )
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from breakeven.errors import ExternalError
 from breakeven.store.locations import bad_url
 from breakeven.store.repository import Added
-from breakeven.store.rows import row_of, sightings_of
+from breakeven.store.rows import NARROWED, row_of, sightings_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import psycopg
 
     from breakeven.offers.offer import Offer
+    from breakeven.store.repository import Cheapest
 
     Connection = psycopg.Connection[tuple[Any, ...]]
 
@@ -36,6 +37,7 @@ _MIGRATIONS = (
         provider TEXT COLLATE "C" NOT NULL,
         tier TEXT COLLATE "C" NOT NULL,
         market TEXT COLLATE "C" NOT NULL,
+        kind TEXT COLLATE "C" NOT NULL,
         usd_per_gpu_h DOUBLE PRECISION,
         first_seen TEXT COLLATE "C",
         last_seen TEXT COLLATE "C",
@@ -74,12 +76,13 @@ _INCOMING = """
         provider TEXT COLLATE "C" NOT NULL,
         tier TEXT COLLATE "C" NOT NULL,
         market TEXT COLLATE "C" NOT NULL,
+        kind TEXT COLLATE "C" NOT NULL,
         usd_per_gpu_h DOUBLE PRECISION,
         seen TEXT COLLATE "C",
         cells TEXT COLLATE "C" NOT NULL
     ) ON COMMIT DROP
 """
-_COPY = "COPY incoming (place, offer, gpu, provider, tier, market, usd_per_gpu_h, seen, cells) FROM STDIN"
+_COPY = "COPY incoming (place, offer, gpu, provider, tier, market, kind, usd_per_gpu_h, seen, cells) FROM STDIN"
 _MERGE = """
     WITH newest AS (
         SELECT known.number, one.offer, known.last_seen, known.cells
@@ -105,8 +108,8 @@ _MERGE = """
         WHERE observation.number = again.number AND observation.last_seen IS DISTINCT FROM again.last_seen
     )
     INSERT INTO observation
-        (offer, gpu, provider, tier, market, usd_per_gpu_h, first_seen, last_seen, importer, cells)
-    SELECT offer, gpu, provider, tier, market, usd_per_gpu_h, seen, run.last_seen, %s, cells
+        (offer, gpu, provider, tier, market, kind, usd_per_gpu_h, first_seen, last_seen, importer, cells)
+    SELECT offer, gpu, provider, tier, market, kind, usd_per_gpu_h, seen, run.last_seen, %s, cells
     FROM incoming JOIN run USING (place) WHERE run.number IS NULL ORDER BY place
 """
 """Observations of an offer with equal cells, one after another, are one row, the first of them perhaps a stored one."""
@@ -216,18 +219,21 @@ class PostgresqlRepository:
             new = connection.execute(_MERGE, (importer,)).rowcount
             return Added(new, total - new)
 
-    def offers(self, gpus: Collection[str] | None = None) -> list[Offer]:
+    def offers(self, gpus: Collection[str] | None = None, cheapest: Cheapest | None = None) -> list[Offer]:
         """Every price of these GPUs (None: of all), oldest first: as it was first seen, and as it was last."""
-        if gpus is None:
-            return list(self._sightings(f"{_SELECT} ORDER BY number", ()))
-        query = f"{_SELECT} WHERE gpu = ANY(%s::text[]) ORDER BY number"
-        return list(self._sightings(query, (sorted(gpus),)))
+        where = "TRUE" if gpus is None else "gpu = ANY(%(gpus)s::text[])"
+        values: dict[str, object] = {"gpus": sorted(gpus or ())}
+        if cheapest is None:
+            return list(self._sightings(f"{_SELECT} WHERE {where} ORDER BY number", values))
+        query = NARROWED.format(end="%(end)s", gpus=where, fresh="%(fresh)s", whole="offer = ANY(%(whole)s::text[])")
+        values |= {"end": cheapest.end, "fresh": cheapest.fresh, "whole": sorted(cheapest.whole)}
+        return list(self._sightings(query, values))
 
     def other_lines(self, gpus: Collection[str]) -> list[Offer]:
         """One price for each provider, tier and market of every GPU but these."""
         return list(self._sightings(_OTHER_LINES, (sorted(gpus),)))
 
-    def _sightings(self, query: str, values: tuple[object, ...]) -> Iterator[Offer]:
+    def _sightings(self, query: str, values: Any) -> Iterator[Offer]:
         """Read through a cursor of the server, some rows at a time."""
         with self._open() as (connection, version):
             if version == 0:

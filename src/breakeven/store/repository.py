@@ -17,6 +17,18 @@ class Added(NamedTuple):
     seen_again: int
 
 
+class Cheapest(NamedTuple):
+    """Of each class of offers (`offers.observing.class_of`) only what can win at a time.
+
+    `end` and `fresh` sort like ISO moments: the prices first seen up to `end` count, and of each class the cheapest,
+    and the cheapest that was seen from `fresh` on, are read; of the offers with an id in `whole` every price is.
+    """
+
+    end: str
+    fresh: str
+    whole: Collection[str] = ()
+
+
 class Repository(Protocol):
     """Offers are append-only observations: nothing is overwritten."""
 
@@ -24,8 +36,11 @@ class Repository(Protocol):
         """Record observations, all or none: a price seen again moves its 'last seen', another price is a new row."""
         ...
 
-    def offers(self, gpus: Collection[str] | None = None) -> list[Offer]:
-        """Every price of these GPUs (None: of all), oldest first: as it was first seen, and as it was last."""
+    def offers(self, gpus: Collection[str] | None = None, cheapest: Cheapest | None = None) -> list[Offer]:
+        """Every price of these GPUs (None: of all), oldest first: as it was first seen, and as it was last.
+
+        `cheapest` narrows them down to those that can win; of one offer with two prices at one moment, the dearer.
+        """
         ...
 
     def other_lines(self, gpus: Collection[str]) -> list[Offer]:

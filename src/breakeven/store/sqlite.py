@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from breakeven.errors import BreakevenError, ExternalError
 from breakeven.store.repository import Added
-from breakeven.store.rows import row_of, sightings_of
+from breakeven.store.rows import NARROWED, row_of, sightings_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from breakeven.offers.offer import Offer
+    from breakeven.store.repository import Cheapest
 
 _WAIT_S = 10.0
 _MIGRATIONS = (
@@ -27,6 +28,7 @@ _MIGRATIONS = (
         provider TEXT NOT NULL,
         tier TEXT NOT NULL,
         market TEXT NOT NULL,
+        kind TEXT NOT NULL,
         usd_per_gpu_h REAL,
         first_seen TEXT,
         last_seen TEXT,
@@ -136,8 +138,8 @@ class SqliteRepository:
         new = again = 0
         newest = "SELECT number, cells, last_seen FROM observation WHERE offer = ? ORDER BY number DESC LIMIT 1"
         insert = (
-            "INSERT INTO observation (offer, gpu, provider, tier, market, usd_per_gpu_h, first_seen, last_seen,"
-            " importer, cells) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            "INSERT INTO observation (offer, gpu, provider, tier, market, kind, usd_per_gpu_h, first_seen,"
+            " last_seen, importer, cells) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
         )
         for offer in offers:
             row = row_of(offer)
@@ -147,15 +149,20 @@ class SqliteRepository:
                     connection.execute("UPDATE observation SET last_seen = ? WHERE number = ?", (row.seen, known[0]))
                 again += 1
                 continue
-            connection.execute(insert, (*row[:6], row.seen, row.seen, importer, row.cells))
+            connection.execute(insert, (*row[:7], row.seen, row.seen, importer, row.cells))
             new += 1
         return Added(new, again)
 
-    def offers(self, gpus: Collection[str] | None = None) -> list[Offer]:
+    def offers(self, gpus: Collection[str] | None = None, cheapest: Cheapest | None = None) -> list[Offer]:
         """Every price of these GPUs (None: of all), oldest first: as it was first seen, and as it was last."""
-        where = "" if gpus is None else f" WHERE gpu IN ({', '.join('?' * len(gpus))})"
-        query = f"SELECT number, first_seen, last_seen, cells FROM observation{where} ORDER BY number"  # noqa: S608
-        return self._sightings(query, sorted(gpus or ()))
+        listed = sorted(gpus or ())
+        where = "TRUE" if gpus is None else f"gpu IN ({', '.join('?' * len(listed))})"
+        if cheapest is None:
+            query = f"SELECT number, first_seen, last_seen, cells FROM observation WHERE {where} ORDER BY number"  # noqa: S608
+            return self._sightings(query, listed)
+        whole = sorted(cheapest.whole)
+        query = NARROWED.format(end="?", gpus=where, fresh="?", whole=f"offer IN ({', '.join('?' * len(whole))})")
+        return self._sightings(query, [cheapest.end, *listed, cheapest.end, cheapest.fresh, *whole])
 
     def other_lines(self, gpus: Collection[str]) -> list[Offer]:
         """One price for each provider, tier and market of every GPU but these."""
