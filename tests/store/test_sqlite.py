@@ -3,16 +3,13 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
-from tests.decisions.market import A100, H100, offer
+from tests.decisions.market import A100, offer
 
 from breakeven.errors import ExternalError, InputError
-from breakeven.offers.book import load_shipped_book
 from breakeven.store.locations import data_folder, store_path
-from breakeven.store.repository import Added
 from breakeven.store.sqlite import SCHEMA_VERSION, SqliteRepository
 
 
@@ -28,70 +25,6 @@ def test_reading_never_makes_a_store(path: Path) -> None:
     assert not path.parent.exists()
 
 
-def test_what_is_written_is_read_back(path: Path) -> None:
-    offers = load_shipped_book()
-    repository = SqliteRepository(path)
-    assert repository.add_offers(offers, importer="book").new == len(offers)
-    back = repository.offers()
-    assert [(one.id, one.usd_per_gpu_h, one.seen_at, one.price.amount, one.source) for one in back] == [
-        (one.id, one.usd_per_gpu_h, one.seen_at, one.price.amount, one.source) for one in offers
-    ]
-    repository.close()
-
-
-def test_observations_are_appended_and_a_price_seen_again_moves_its_last_seen(path: Path) -> None:
-    repository = SqliteRepository(path)
-    assert repository.add_offers([offer(A100, 1.0, seen="2026-10-01")], importer="a") == Added(1, 0)
-    assert repository.add_offers([offer(A100, 1.0, seen="2026-10-05")], importer="a") == Added(0, 1)
-    assert repository.add_offers([offer(A100, 2.0, seen="2026-10-06")], importer="a") == Added(1, 0)
-    assert repository.add_offers([offer(A100, 1.0, seen="2026-10-07")], importer="a") == Added(1, 0)
-    seen = [(one.usd_per_gpu_h, None if one.seen_at is None else one.seen_at.day) for one in repository.offers()]
-    assert seen == [(1.0, 1), (1.0, 5), (2.0, 6), (1.0, 7)]
-
-
-def test_a_failed_import_changes_nothing(path: Path) -> None:
-    repository = SqliteRepository(path)
-    repository.add_offers([offer(A100, 1.0)], importer="a")
-
-    def broken() -> object:
-        yield offer(H100, 2.0)
-        raise InputError("not-a-number", text="x")
-
-    with pytest.raises(InputError):
-        repository.add_offers(broken(), importer="b")  # type: ignore[arg-type]
-    assert len(repository.offers()) == 1
-
-
-def test_two_writers_at_once_lose_nothing(path: Path) -> None:
-    def write(name: str) -> None:
-        repository = SqliteRepository(path)
-        for number in range(20):
-            repository.add_offers([offer(A100, 1.0 + number, f"{name}{number}")], importer=name)
-        repository.close()
-
-    threads = [threading.Thread(target=write, args=(name,)) for name in "abc"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(SqliteRepository(path).offers()) == 60
-
-
-def test_a_kill_during_an_import_leaves_the_old_data_whole(path: Path) -> None:
-    SqliteRepository(path).add_offers([offer(A100, 1.0)], importer="a")
-    script = (
-        "import os, sys; from pathlib import Path; from breakeven.store.sqlite import SqliteRepository; "
-        "from breakeven.offers.book import load_shipped_book\n"
-        "def lines():\n"
-        "    for number, one in enumerate(load_shipped_book()):\n"
-        "        if number == 500: os.kill(os.getpid(), 9)\n"
-        "        yield one\n"
-        "SqliteRepository(Path(sys.argv[1])).add_offers(lines(), importer='b')"
-    )
-    assert subprocess.run([sys.executable, "-c", script, str(path)], check=False).returncode == -9
-    assert len(SqliteRepository(path).offers()) == 1
-
-
 def test_a_file_that_is_no_store_is_a_clear_error(path: Path) -> None:
     path.parent.mkdir()
     path.write_text("not a database, certainly not a database of ours", encoding="utf-8")
@@ -101,6 +34,40 @@ def test_a_file_that_is_no_store_is_a_clear_error(path: Path) -> None:
     path.mkdir()
     with pytest.raises(ExternalError):
         SqliteRepository(path).add_offers([offer(A100, 1.0)], importer="a")
+
+
+def test_a_locked_store_is_a_clear_error_after_a_wait(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    SqliteRepository(path).add_offers([offer(A100, 1.0)], importer="a")
+    monkeypatch.setattr("breakeven.store.sqlite._WAIT_S", 0.2)
+    with sqlite3.connect(path, isolation_level=None) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        with pytest.raises(ExternalError, match="locked"):
+            SqliteRepository(path).add_offers([offer(A100, 2.0)], importer="b")
+        assert len(SqliteRepository(path).offers()) == 1
+        holder.execute("ROLLBACK")
+    holder.close()
+    assert SqliteRepository(path).add_offers([offer(A100, 2.0)], importer="b").new == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limit on the size of files")
+def test_a_full_disk_loses_nothing(path: Path) -> None:
+    SqliteRepository(path).add_offers([offer(A100, 1.0)], importer="a")
+    script = (
+        "import resource, sys; from breakeven.cli.main import main; from breakeven.offers.book import SHIPPED_BOOK; "
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000)); "
+        "sys.exit(main(['offers', 'import', 'book', str(SHIPPED_BOOK), '--store', f'sqlite:///{sys.argv[1]}']))"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "the store failed" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(SqliteRepository(path).offers()) == 1
+
+
+def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(ExternalError, match="the store failed"):
+        SqliteRepository(tmp_path / "file" / "store.sqlite").add_offers([offer(A100, 1.0)], importer="a")
 
 
 def test_a_store_of_a_later_version_is_left_alone(path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -166,9 +167,9 @@ def _import_with_plugin(source: str, request: Request, seen_at: date | str | Non
     place = request.place
     if place is None and not importer.has_default_place:
         raise InputError("place-missing", text=source)
-    day = _day_of(seen_at, is_fetched=_is_fetched(source, place))
+    seen = _seen(seen_at, is_fetched=_is_fetched(source, place))
     try:
-        return collect(importer.rows(request), source=place or source, amounts="en", seen_at=day)
+        return collect(importer.rows(request), source=place or source, amounts="en", seen_at=seen)
     except BreakevenError as error:
         raise error.at(file=place if place is not None and not is_url(place) else None) from None
 
@@ -185,10 +186,15 @@ def _is_fetched(source: str, place: str | None) -> bool:
     return place is None or is_url(place)
 
 
-def _day_of(seen_at: date | str | None, *, is_fetched: bool) -> str | None:
-    if seen_at is None and not is_fetched:
-        return None
-    return read_day(seen_at).isoformat()
+def _seen(seen_at: date | str | None, *, is_fetched: bool) -> str | None:
+    """When prices without a date were seen: on the day that is said, at this moment if fetched, else nobody knows."""
+    if seen_at is not None:
+        return read_day(seen_at).isoformat()
+    return _now().isoformat(timespec="seconds") if is_fetched else None
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
 
 
 def refresh_offers(

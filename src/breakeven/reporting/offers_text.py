@@ -129,8 +129,9 @@ def refresh_text(refreshed: Sequence[Refreshed], words: Words) -> str:
     lines = []
     for one in refreshed:
         if one.report is None or one.error is not None:
-            failed = "" if one.error is None else words.error(one.error)
-            lines.append(words("{source} failed:", source=one.source) + " " + failed)
+            told, *hints = ("" if one.error is None else words.error(one.error)).split("\n")
+            lines.extend(wrapped(words("{source} failed:", source=one.source) + " " + told, "", "  "))
+            lines.extend(line for hint in hints for line in wrapped(hint.strip()))
             continue
         lines.append(
             words(
