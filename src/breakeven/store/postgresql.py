@@ -215,7 +215,7 @@ class PostgresqlRepository:
                     copy.write_row((total, *row_of(offer)))
             connection.execute("ANALYZE incoming")
             connection.execute("LOCK TABLE observation IN SHARE ROW EXCLUSIVE MODE")
-            connection.execute("SET LOCAL work_mem = '64MB'")
+            connection.execute("SET LOCAL work_mem = '256MB'")
             new = connection.execute(_MERGE, (importer,)).rowcount
             return Added(new, total - new)
 

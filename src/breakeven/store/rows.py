@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -56,12 +57,20 @@ class OfferRow(NamedTuple):
     cells: str
 
 
+_encoded = json.JSONEncoder(ensure_ascii=False).encode
+
+
+@lru_cache(2**16)
+def _kind(key: tuple[object, ...]) -> str:
+    return blake2b(repr(key).encode(), digest_size=9).hexdigest()
+
+
 def row_of(offer: Offer) -> OfferRow:
     """The row of an offer; two observations of one price have equal `cells`."""
     cells = filled_cells(offer)
     seen = cells.pop("seen_at", None)
-    text = json.dumps(cells, ensure_ascii=False)
-    kind = blake2b(repr(class_of(offer)).encode(), digest_size=9).hexdigest()
+    text = _encoded(cells)
+    kind = _kind(class_of(offer))
     return OfferRow(
         offer.id, offer.gpu, offer.provider, offer.tier or "", offer.market, kind, offer.usd_per_gpu_h, seen, text
     )
