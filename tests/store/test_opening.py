@@ -67,8 +67,7 @@ def test_the_whole_book_is_read_back(store_url: str, opened: Opener) -> None:
     assert opened(store_url).add_offers(book, importer="book") == Added(len(book), 0)
     back = opened(store_url).offers()
     assert [_plain(one) for one in back] == [_plain(one) for one in book]
-    once = list({one.id: one for one in book}.values())
-    assert opened(store_url).add_offers(once, importer="book") == Added(0, len(once))
+    assert opened(store_url).add_offers(book, importer="book") == Added(0, len(book))
 
 
 def test_observations_are_appended_and_a_price_seen_again_moves_its_last_seen(store_url: str, opened: Opener) -> None:
@@ -85,9 +84,31 @@ def test_one_import_may_observe_an_offer_often(store_url: str, opened: Opener) -
     days = [(1.0, "2026-10-05"), (1.0, None), (1.0, "2026-10-04"), (2.0, None), (2.0, "2026-10-01"), (1.0, None)]
     repository = opened(store_url)
     assert repository.add_offers([offer(A100, usd, seen=day) for usd, day in days], importer="a") == Added(3, 3)
-    assert _seen(repository) == [(1.0, "2026-10-05"), (2.0, None), (2.0, "2026-10-01"), (1.0, None)]
+    undated = [(2.0, None), (2.0, "2026-10-01")]
+    assert _seen(repository) == [(1.0, "2026-10-04"), (1.0, "2026-10-05"), *undated]
     assert repository.add_offers([offer(A100, 1.0, seen="2026-10-09")], importer="a") == Added(0, 1)
-    assert _seen(repository)[-1] == (1.0, "2026-10-09")
+    assert _seen(repository) == [(1.0, "2026-10-04"), (1.0, "2026-10-09"), *undated]
+
+
+def test_an_import_repeated_adds_nothing(store_url: str, opened: Opener) -> None:
+    book = load_shipped_book()
+    two_prices = [offer(A100, usd, seen="2026-10-01") for usd in (9.0, 2.0)]
+    first = opened(store_url).add_offers([*book, *two_prices], importer="a")
+    assert opened(store_url).add_offers([*book, *two_prices], importer="a") == Added(0, sum(first))
+    later = [offer(A100, usd, seen="2026-10-02") for usd in (9.0, 2.0)]
+    assert opened(store_url).add_offers(later, importer="a") == Added(0, 2)
+
+
+def test_an_earlier_sighting_of_a_price_is_kept(store_url: str, opened: Opener) -> None:
+    repository = opened(store_url)
+    for day in ("2026-11-01", "2026-10-01"):
+        repository.add_offers([offer(A100, 2.0, seen=day)], importer="a")
+    assert _seen(repository) == [(2.0, "2026-10-01"), (2.0, "2026-11-01")]
+    repository.add_offers([offer(A100, 3.0, seen="2026-09-15")], importer="a")
+    repository.add_offers([offer(A100, 2.0, seen="2026-09-01")], importer="a")
+    assert sorted(_seen(repository), key=str) == [
+        (2.0, "2026-09-01"), (2.0, "2026-10-01"), (2.0, "2026-11-01"), (3.0, "2026-09-15"),
+    ]  # fmt: skip
 
 
 def _seen(repository: Repository) -> list[tuple[float | None, str | None]]:

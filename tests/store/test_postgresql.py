@@ -146,11 +146,10 @@ def test_readers_do_not_wait_for_a_writer(database_url: str, opened: Opener) -> 
     def slow() -> object:
         yield offer(A100, 2.0)
         seen.append(len(opened(database_url).offers()))
-        seen.append(opened(database_url).add_offers([offer(A100, 3.0)], importer="c").new)
 
     assert opened(database_url).add_offers(slow(), importer="b") == Added(1, 0)  # type: ignore[arg-type]
-    assert seen == [1, 1]
-    assert [one.usd_per_gpu_h for one in opened(database_url).offers()] == [1.0, 3.0, 2.0]
+    assert seen == [1]
+    assert [one.usd_per_gpu_h for one in opened(database_url).offers()] == [1.0, 2.0]
 
 
 def test_processes_that_make_the_tables_at_once_make_them_once(database_url: str) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from breakeven.errors import ExternalError
 from breakeven.store.locations import bad_url
-from breakeven.store.repository import Added
-from breakeven.store.rows import NARROWED, row_of, sightings_of
+from breakeven.store.merging import Changes, merge_all
+from breakeven.store.rows import NARROWED, sightings_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import psycopg
 
     from breakeven.offers.offer import Offer
-    from breakeven.store.repository import Cheapest
+    from breakeven.store.repository import Added, Cheapest
 
     Connection = psycopg.Connection[tuple[Any, ...]]
 
@@ -68,51 +68,18 @@ _HAS_VERSION = (
     "SELECT count(*) FROM pg_catalog.pg_class WHERE relname = 'breakeven_version' AND pg_table_is_visible(oid)"
 )
 
-_INCOMING = """
-    CREATE TEMPORARY TABLE incoming (
-        place BIGINT NOT NULL,
-        offer TEXT COLLATE "C" NOT NULL,
-        gpu TEXT COLLATE "C" NOT NULL,
-        provider TEXT COLLATE "C" NOT NULL,
-        tier TEXT COLLATE "C" NOT NULL,
-        market TEXT COLLATE "C" NOT NULL,
-        kind TEXT COLLATE "C" NOT NULL,
-        usd_per_gpu_h DOUBLE PRECISION,
-        seen TEXT COLLATE "C",
-        cells TEXT COLLATE "C" NOT NULL
-    ) ON COMMIT DROP
+_KNOWN = """
+    SELECT offer, number, first_seen, last_seen, cells FROM observation WHERE offer = ANY(%s::text[])
 """
-_COPY = "COPY incoming (place, offer, gpu, provider, tier, market, kind, usd_per_gpu_h, seen, cells) FROM STDIN"
-_MERGE = """
-    WITH newest AS (
-        SELECT known.number, one.offer, known.last_seen, known.cells
-        FROM (SELECT offer FROM incoming GROUP BY offer ORDER BY min(place)) AS one
-        CROSS JOIN LATERAL (
-            SELECT number, last_seen, cells FROM observation WHERE observation.offer = one.offer
-            ORDER BY number DESC LIMIT 1
-        ) AS known
-    ), line AS (
-        SELECT 0 AS place, number, offer, last_seen AS seen, cells FROM newest
-        UNION ALL SELECT place, NULL, offer, seen, cells FROM incoming
-    ), step AS (
-        SELECT place, number, offer, seen,
-            cells IS DISTINCT FROM lag(cells) OVER (PARTITION BY offer ORDER BY place) AS is_new FROM line
-    ), counted AS (
-        SELECT place, number, offer, seen,
-            count(*) FILTER (WHERE is_new) OVER (PARTITION BY offer ORDER BY place) AS run FROM step
-    ), run AS MATERIALIZED (
-        SELECT min(place) AS place, max(number) AS number, max(seen) AS last_seen FROM counted GROUP BY offer, run
-    ), moved AS (
-        UPDATE observation SET last_seen = again.last_seen
-        FROM (SELECT number, last_seen FROM run WHERE number IS NOT NULL ORDER BY number) AS again
-        WHERE observation.number = again.number AND observation.last_seen IS DISTINCT FROM again.last_seen
-    )
-    INSERT INTO observation
-        (offer, gpu, provider, tier, market, kind, usd_per_gpu_h, first_seen, last_seen, importer, cells)
-    SELECT offer, gpu, provider, tier, market, kind, usd_per_gpu_h, seen, run.last_seen, %s, cells
-    FROM incoming JOIN run USING (place) WHERE run.number IS NULL ORDER BY place
+_COPY = """
+    COPY observation (offer, gpu, provider, tier, market, kind, usd_per_gpu_h, first_seen, last_seen, importer, cells)
+    FROM STDIN
 """
-"""Observations of an offer with equal cells, one after another, are one row, the first of them perhaps a stored one."""
+_MOVE = """
+    UPDATE observation SET first_seen = moved.first, last_seen = moved.last
+    FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS moved (number, first, last)
+    WHERE observation.number = moved.number
+"""
 
 _SELECT = "SELECT number, first_seen, last_seen, cells FROM observation"
 _OTHER_LINES = """
@@ -206,18 +173,15 @@ class PostgresqlRepository:
                 yield connection
 
     def add_offers(self, offers: Iterable[Offer], *, importer: str) -> Added:
-        """Record observations in one transaction, all or none; other writers wait only while they are merged."""
+        """Record observations in one transaction, all or none; readers do not wait, other writers do."""
         with self._writing() as connection:
-            connection.execute(_INCOMING)
-            total = 0
-            with connection.cursor() as cursor, cursor.copy(_COPY) as copy:
-                for total, offer in enumerate(offers, start=1):
-                    copy.write_row((total, *row_of(offer)))
-            connection.execute("ANALYZE incoming")
             connection.execute("LOCK TABLE observation IN SHARE ROW EXCLUSIVE MODE")
-            connection.execute("SET LOCAL work_mem = '256MB'")
-            new = connection.execute(_MERGE, (importer,)).rowcount
-            return Added(new, total - new)
+            connection.execute("SET LOCAL enable_seqscan = off")  # what is added now has no statistics yet
+            return merge_all(
+                offers,
+                lambda ids: connection.execute(_KNOWN, (list(ids),)),
+                lambda changes: _write(connection, changes, importer),
+            )
 
     def offers(self, gpus: Collection[str] | None = None, cheapest: Cheapest | None = None) -> list[Offer]:
         """Every price of these GPUs (None: of all), oldest first: as it was first seen, and as it was last."""
@@ -284,6 +248,16 @@ def shown_url(url: str) -> str:
         raise bad_url(url)
     user = credentials.partition(":")[0] if at else ""
     return f"{scheme}://{user}{at}{place}"
+
+
+def _write(connection: Connection, changes: Changes, importer: str) -> None:
+    with connection.cursor() as cursor, cursor.copy(_COPY) as copy:
+        for one in changes.new:
+            if one.row is not None:
+                copy.write_row((*one.row[:7], one.first, one.last, importer, one.cells))
+    if changes.moved:
+        columns = zip(*((one.number, one.first, one.last) for one in changes.moved), strict=True)
+        connection.execute(_MOVE, tuple(list(column) for column in columns))
 
 
 def _version(connection: Connection) -> int:

@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from breakeven.errors import BreakevenError, ExternalError
+from breakeven.store.merging import Changes, merge_all
 from breakeven.store.repository import Added
-from breakeven.store.rows import NARROWED, row_of, sightings_of
+from breakeven.store.rows import NARROWED, sightings_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -135,23 +136,33 @@ class SqliteRepository:
 
     @staticmethod
     def _add(connection: sqlite3.Connection, offers: Iterable[Offer], importer: str) -> Added:
-        new = again = 0
-        newest = "SELECT number, cells, last_seen FROM observation WHERE offer = ? ORDER BY number DESC LIMIT 1"
         insert = (
-            "INSERT INTO observation (offer, gpu, provider, tier, market, kind, usd_per_gpu_h, first_seen,"
-            " last_seen, importer, cells) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            "INSERT INTO observation (offer, gpu, provider, tier, market, kind, usd_per_gpu_h, first_seen, last_seen,"
+            " importer, cells) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
         )
-        for offer in offers:
-            row = row_of(offer)
-            known = connection.execute(newest, (row.offer,)).fetchone()
-            if known is not None and known[1] == row.cells:
-                if row.seen is not None and (known[2] is None or row.seen > known[2]):
-                    connection.execute("UPDATE observation SET last_seen = ? WHERE number = ?", (row.seen, known[0]))
-                again += 1
-                continue
-            connection.execute(insert, (*row[:7], row.seen, row.seen, importer, row.cells))
-            new += 1
-        return Added(new, again)
+
+        def known_of(ids: Sequence[str]) -> sqlite3.Cursor:
+            query = (  # without an order, for which every row would be read
+                "SELECT offer, number, first_seen, last_seen, cells FROM observation"  # noqa: S608 - place holders
+                f" WHERE offer IN ({', '.join('?' * len(ids))})"
+            )
+            return connection.execute(query, ids)
+
+        def write(changes: Changes) -> None:
+            connection.executemany(
+                insert,
+                (
+                    (*one.row[:7], one.first, one.last, importer, one.cells)
+                    for one in changes.new
+                    if one.row is not None
+                ),
+            )
+            connection.executemany(
+                "UPDATE observation SET first_seen = ?, last_seen = ? WHERE number = ?",
+                ((one.first, one.last, one.number) for one in changes.moved),
+            )
+
+        return merge_all(offers, known_of, write)
 
     def offers(self, gpus: Collection[str] | None = None, cheapest: Cheapest | None = None) -> list[Offer]:
         """Every price of these GPUs (None: of all), oldest first: as it was first seen, and as it was last."""
