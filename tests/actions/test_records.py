@@ -107,9 +107,42 @@ def test_what_is_no_record(text: str, tmp_path: Path) -> None:
     assert caught.value.code in {"not-a-record", "file-empty"}
 
 
-def test_a_record_that_cannot_be_written_leaves_the_old_one(record: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_record_that_cannot_be_written_leaves_the_old_one(
+    record: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     old = record.read_bytes()
-    (record.parent / f".{record.name}.part").mkdir()
+
+    def full(*_words: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("breakeven.actions.writing.os.fdopen", full)
     assert main(["decide", JOB, "--record", str(record)]) == 1
+    assert "No space left" in capsys.readouterr().err
     assert record.read_bytes() == old
+    assert list(record.parent.glob(".*")) == []
+
+
+def test_only_a_record_is_replaced(record: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    job = tmp_path / "job.yaml"
+    job.write_bytes(Path(JOB).read_bytes())
+    assert main(["decide", str(job), "--record", str(job)]) == 2
+    assert job.read_bytes() == Path(JOB).read_bytes()
+    link = tmp_path / "link.json"
+    link.symlink_to(record)
+    assert main(["decide", JOB, "--record", str(link)]) == 0
+    assert link.is_symlink()
+    assert read_record(record)["as_of"] != "2026-10-19"
+    capsys.readouterr()
+
+
+def test_a_record_that_is_missing_hides_no_flip(record: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    add(H100, "0.5")
+    words = ["watch", str(record), "missing.json", "--as-of", "2026-10-20"]
+    assert main(words) == 10
+    out, err = capsys.readouterr()
+    assert "flipped" in out
+    assert "missing.json" in err
+    assert main([*words, "--json"]) == 10
+    assert json.loads(capsys.readouterr().out)["errors"][0]["code"] == "file-missing"
+    assert main(["watch", str(record), "missing.json", "--as-of", "2026-10-19"]) == 2
     capsys.readouterr()

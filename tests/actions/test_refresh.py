@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 
@@ -13,6 +15,7 @@ from breakeven.actions.decide import stored_offers
 from breakeven.actions.offers import OfferFilter, history_of, list_offers, market_of, refresh_offers
 from breakeven.cli.main import main
 from breakeven.errors import ExternalError, InputError
+from tests.decisions.market import H100, offer
 
 HEAD = (
     "instance_name,location,price,cpu,memory,gpu_count,gpu_name,gpu_memory,spot,disk_size,"
@@ -105,3 +108,33 @@ def test_sources_that_cannot_be_refreshed(source: str, code: str) -> None:
     with pytest.raises(InputError) as caught:
         refresh_offers([source])
     assert caught.value.code == code
+
+
+def test_a_source_that_is_fetched_in_part_is_exit_1_and_says_what_is_missing(
+    network: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fetch(url: str, **_settings: object) -> bytes:
+        if "/aws/" not in url:
+            raise ExternalError("fetch-status", text=url, status=503)
+        if url.endswith("version"):
+            return b"1"
+        stream = BytesIO()
+        with ZipFile(stream, "w") as archive:
+            row = "p5.48xlarge,us-east-1,55.04,192,2048.0,8,H100,80.0,False,,nvidia,,x86,{}"
+            archive.writestr("aws.csv", f"{HEAD}{row}\n")
+        return stream.getvalue()
+
+    monkeypatch.setattr("breakeven.offers.importers.gpuhunt.fetch", fetch)
+    monkeypatch.delenv("GPUHUNT_CATALOG_DIR")
+    assert main(["offers", "refresh", "--source", "gpuhunt"]) == 1
+    out = capsys.readouterr().out
+    assert "Not fetched: azure" in out
+    assert [one.provider for one in stored_offers()] == ["aws"]
+
+
+def test_an_offer_that_ended_is_not_in_the_median(network: dict[str, Any]) -> None:
+    bundles = [{**BUNDLE, "dph_total": 0.4, "end_date": 1.7e9}]
+    network["vast"] = json.dumps({"offers": bundles}).encode()
+    refresh_offers(["vast"])
+    own = [*stored_offers(), *(offer(H100, usd, name, seen="2026-11-29") for usd, name in ((2.0, "a"), (3.0, "b")))]
+    assert market_of(own, as_of=datetime.now(UTC).date()) == {}

@@ -70,6 +70,34 @@ def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
         SqliteRepository(tmp_path / "file" / "store.sqlite").add_offers([offer(A100, 1.0)], importer="a")
 
 
+def test_the_database_of_something_else_is_left_alone(path: Path) -> None:
+    path.parent.mkdir()
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE notes (text TEXT)")
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(ExternalError, match="something else"):
+        SqliteRepository(path).offers()
+    with pytest.raises(ExternalError, match="something else"):
+        SqliteRepository(path).add_offers([offer(A100, 1.0)], importer="a")
+    assert path.read_bytes() == before
+
+
+def test_reading_changes_nothing_in_the_file(path: Path) -> None:
+    path.parent.mkdir()
+    path.touch()
+    assert SqliteRepository(path).offers() == []
+    assert path.read_bytes() == b""
+
+
+def test_a_store_where_nobody_may_write_is_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repository = SqliteRepository(path)
+    repository.add_offers([offer(A100, 1.0)], importer="a")
+    repository.close()
+    monkeypatch.setattr("breakeven.store.sqlite.os.access", lambda *_words: False)
+    assert len(SqliteRepository(path).offers()) == 1
+
+
 def test_a_store_of_a_later_version_is_left_alone(path: Path) -> None:
     SqliteRepository(path).add_offers([offer(A100, 1.0)], importer="a")
     with sqlite3.connect(path) as connection:

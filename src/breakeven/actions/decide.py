@@ -224,7 +224,7 @@ def plan_month(decisions: Sequence[Decision], offers: Iterable[Offer]) -> Month 
     return month_of(decisions, (offer for offer in newest if offer.market == "reserved"))
 
 
-def read_day(as_of: date | str | None) -> date:
+def read_day(as_of: date | str | None, *, key: str = "--as-of") -> date:
     """The day to decide for; None is today (UTC).
 
     Raises: InputError `not-a-date`.
@@ -234,7 +234,7 @@ def read_day(as_of: date | str | None) -> date:
     try:
         day = date.fromisoformat(as_of) if isinstance(as_of, str) else as_of
     except ValueError:
-        raise InputError("not-a-date", key="--as-of", text=as_of) from None
+        raise InputError("not-a-date", key=key, text=as_of) from None
     if day.year not in YEARS:
-        raise InputError("not-a-date", key="--as-of", text=str(day))
+        raise InputError("not-a-date", key=key, text=str(day))
     return day.date() if isinstance(day, datetime) else day

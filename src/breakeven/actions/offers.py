@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from breakeven import plugins
 from breakeven.actions.decide import end_of, read_day
-from breakeven.errors import BreakevenError, ExternalError, InputError, nearest
+from breakeven.actions.writing import write_whole
+from breakeven.errors import BreakevenError, InputError, nearest
 from breakeven.gpus import catalog
 from breakeven.gpus.names import identify
 from breakeven.offers.book import COLUMNS, RowReader, load_book
@@ -90,6 +91,7 @@ def market_of(offers: Iterable[Offer], *, as_of: date | str | None = None) -> di
         if offer.price.status in {"known", "variable"}
         and (age := offer.age_days(day)) is not None
         and age <= DAYS_UNTIL_OLD
+        and (offer.valid_until is None or offer.valid_until.date() >= day)
     )
 
 
@@ -189,7 +191,7 @@ def _is_fetched(source: str, place: str | None) -> bool:
 def _seen(seen_at: date | str | None, *, is_fetched: bool) -> str | None:
     """When prices without a date were seen: on the day that is said, at this moment if fetched, else nobody knows."""
     if seen_at is not None:
-        return read_day(seen_at).isoformat()
+        return read_day(seen_at, key="--seen-at").isoformat()
     return _now().isoformat(timespec="seconds") if is_fetched else None
 
 
@@ -198,7 +200,11 @@ def _now() -> datetime:
 
 
 def refresh_offers(
-    sources: Sequence[str] = (), *, store: str | None = None, progress: Callable[[str], None] | None = None
+    sources: Sequence[str] = (),
+    *,
+    store: str | None = None,
+    allows_private_addresses: bool = False,
+    progress: Callable[[str], None] | None = None,
 ) -> list[Refreshed]:
     """Today's prices from every source that knows where to look, each recorded or failed by itself.
 
@@ -216,7 +222,11 @@ def refresh_offers(
         if progress is not None:
             progress(source)
         try:
-            found.append(Refreshed(source, import_offers(source, store=store), None))
+            found.append(
+                Refreshed(
+                    source, import_offers(source, store=store, allows_private_addresses=allows_private_addresses), None
+                )
+            )
         except BreakevenError as error:
             found.append(Refreshed(source, None, error))
     return found
@@ -264,10 +274,7 @@ def export_offers(offers: Iterable[Offer], target: str | Path) -> int:
         content = book_csv(listed).encode()
     else:
         raise InputError("unknown-format", file=str(path), choices=(".csv", ".xlsx"))
-    try:
-        path.write_bytes(content)
-    except OSError as error:
-        raise ExternalError("file-failed", file=str(path), problem=error.strerror or str(error)) from None
+    write_whole(path, content)
     return len(listed)
 
 

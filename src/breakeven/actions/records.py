@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from breakeven.actions.decide import decide_all, load_offers_for, read_day
+from breakeven.actions.writing import write_whole
 from breakeven.decisions.watching import compared
 from breakeven.documents import read_text
-from breakeven.errors import ExternalError, InputError
+from breakeven.errors import BreakevenError, InputError
 from breakeven.jobs.read import MAX_JOB_BYTES, read_job
 from breakeven.version import __version__
 
@@ -51,17 +52,21 @@ def make_record(
 
 
 def write_record(path: str | Path, text: str) -> None:
-    """Write a record so that a failure leaves the old one whole.
+    """Write a record; only another record is replaced.
 
-    Raises: ExternalError `file-failed`.
+    Raises: InputError `file-exists`; ExternalError `file-failed`, and the old record is whole.
     """
-    target = Path(path)
-    part = target.with_name(f".{target.name}.part")
+    if Path(path).is_file() and not _is_record(path):
+        raise InputError("file-exists", file=str(path))
+    write_whole(path, text.encode())
+
+
+def _is_record(path: str | Path) -> bool:
     try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(target)
-    except OSError as error:
-        raise ExternalError("file-failed", file=str(path), problem=error.strerror or str(error)) from None
+        document = json.loads(read_text(path, max_bytes=MAX_RECORD_BYTES))
+    except (ValueError, RecursionError, BreakevenError):
+        return False
+    return isinstance(document, dict) and "record" in document
 
 
 def _digest(record: Mapping[str, Any]) -> str:

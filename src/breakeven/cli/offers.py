@@ -66,11 +66,6 @@ def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
         help=translated("the day of prices that carry none (default: today if fetched)", locale),
     )
     importing.add_argument("--dry-run", action="store_true", help=translated("report only, record nothing", locale))
-    importing.add_argument(
-        "--allow-private-addresses",
-        action="store_true",
-        help=translated("fetch from this machine or a private network too", locale),
-    )
     importing.set_defaults(run=run_import)
     refreshing = add(
         "refresh",
@@ -80,6 +75,12 @@ def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
     refreshing.add_argument(
         "--source", metavar="S", action="append", default=[], help=translated("only this one (repeatable)", locale)
     )
+    for verb in (importing, refreshing):
+        verb.add_argument(
+            "--allow-private-addresses",
+            action="store_true",
+            help=translated("fetch from this machine or a private network too", locale),
+        )
     refreshing.set_defaults(run=run_refresh)
     history = add(
         "history",
@@ -207,6 +208,7 @@ def run_add(arguments: Any) -> int:
 def run_import(arguments: Any) -> int:
     """Import offers and print the report."""
     from breakeven.actions.offers import import_offers  # noqa: PLC0415
+    from breakeven.errors import ExternalError  # noqa: PLC0415
     from breakeven.reporting.json_documents import dumps  # noqa: PLC0415
     from breakeven.reporting.offers_text import report_text  # noqa: PLC0415
     from breakeven.reporting.words import Words  # noqa: PLC0415
@@ -227,7 +229,7 @@ def run_import(arguments: Any) -> int:
     else:
         words = Words(arguments.locale, {offer.id: offer for offer in report.kept})
         sys.stdout.write(report_text(report, words, is_dry=arguments.dry_run))
-    return 0
+    return ExternalError.exit_status if report.failures else 0
 
 
 def run_refresh(arguments: Any) -> int:
@@ -245,12 +247,18 @@ def run_refresh(arguments: Any) -> int:
         if sys.stderr.isatty() and not arguments.quiet:
             sys.stderr.write(words("Fetching {source} ...", source=source) + "\n")
 
-    refreshed = refresh_offers(arguments.source, store=arguments.store, progress=tell)
+    refreshed = refresh_offers(
+        arguments.source,
+        store=arguments.store,
+        allows_private_addresses=arguments.allow_private_addresses,
+        progress=tell,
+    )
     if arguments.json:
         sys.stdout.write(dumps(refresh_document(refreshed, words)))
     else:
         sys.stdout.write(refresh_text(refreshed, words))
-    return ExternalError.exit_status if any(one.error is not None for one in refreshed) else 0
+    has_failed = any(one.error is not None or (one.report is not None and one.report.failures) for one in refreshed)
+    return ExternalError.exit_status if has_failed else 0
 
 
 def run_history(arguments: Any) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from breakeven.cli.options import add_market_options, add_output_options
-from breakeven.errors import UndecidableError
+from breakeven.errors import BreakevenError, UndecidableError
 from breakeven.reporting.translations import translated
 
 TYPE_CHECKING = False
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
     from typing import Any
 
+    from breakeven.decisions.watching import Watched
     from breakeven.reporting.translations import Locale
 
 FLIPPED = 10
@@ -31,29 +32,38 @@ def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
 
 
 def run(arguments: Any) -> int:
-    """Decide again, print what changed; 10 when a winner flipped, 3 when there is no answer any more."""
+    """Decide again, print what changed; 10 when a winner flipped, whatever failed beside it; 3 without an answer."""
     from breakeven.actions.records import watch  # noqa: PLC0415 - `--help` does without
     from breakeven.reporting.json_documents import dumps  # noqa: PLC0415
     from breakeven.reporting.watch_text import watch_document, watch_text  # noqa: PLC0415
     from breakeven.reporting.words import Words  # noqa: PLC0415
 
-    watched = {
-        path: watch(
-            path,
-            books=arguments.offers,
-            amounts=arguments.amounts,
-            store=arguments.store,
-            as_of=arguments.as_of,
-            rates=arguments.rates,
-        )
-        for path in arguments.records
-    }
     words = Words(arguments.locale)
+    watched: dict[str, list[Watched]] = {}
+    failed: dict[str, BreakevenError] = {}
+    for path in arguments.records:
+        try:
+            watched[path] = watch(
+                path,
+                books=arguments.offers,
+                amounts=arguments.amounts,
+                store=arguments.store,
+                as_of=arguments.as_of,
+                rates=arguments.rates,
+            )
+        except BreakevenError as error:
+            failed[path] = error
     if arguments.json:
-        sys.stdout.write(dumps({"records": [watch_document(path, jobs) for path, jobs in watched.items()]}))
+        documents = [watch_document(path, jobs) for path, jobs in watched.items()]
+        errors = [{"record": path, "code": one.code, "text": words.error(one)} for path, one in failed.items()]
+        sys.stdout.write(dumps({"records": documents, "errors": errors}))
     else:
         sys.stdout.write("\n".join(watch_text(path, jobs, words) for path, jobs in watched.items()))
-    listed = [one for jobs in watched.values() for one in jobs]
-    if any(one.now is None for one in listed):
-        return UndecidableError.exit_status
-    return FLIPPED if any(one.is_flipped for one in listed) else 0
+    for one in failed.values():
+        sys.stderr.write(f"breakeven: {words.error(one)}\n")
+    listed = [job for jobs in watched.values() for job in jobs]
+    if any(job.is_flipped and job.now is not None for job in listed):
+        return FLIPPED
+    if failed:
+        return max(problem.exit_status for problem in failed.values())
+    return UndecidableError.exit_status if any(job.now is None for job in listed) else 0

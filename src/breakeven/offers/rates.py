@@ -36,12 +36,14 @@ def read_rates(text: str) -> Rates:
     >>> read_rates("EUR=1.08,GBP=1.27").usd_per
     {'EUR': 1.08, 'GBP': 1.27}
     """
+    if not text.strip():
+        raise InputError("bad-rates", key="--rates", text=text)
     if "=" not in text:
         return _of_file(text)
     found: dict[str, float] = {}
     for part in text.split(","):
-        currency, _, value = part.partition("=")
-        if currency.strip() in found:
+        currency, equals, value = part.partition("=")
+        if not equals or currency.strip() in found:
             raise InputError("bad-rates", key="--rates", text=text)
         found[currency.strip()] = _rate(currency.strip(), value.strip(), key="--rates", line=None)
     return Rates(found)

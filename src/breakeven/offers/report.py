@@ -43,6 +43,11 @@ class ImportReport:
         """Rows read."""
         return len(self.kept) + len(self.skipped)
 
+    @property
+    def failures(self) -> list[str]:
+        """What could not be fetched of a source that has several parts."""
+        return [one.text for one in self.skipped if one.reason == "provider-failed"]
+
     def skip(self, line: int, reason: str, text: str) -> None:
         """Report a row as skipped."""
         self.skipped.append(Skipped(line, reason, text[:200]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import groupby
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from breakeven.reporting import formats
@@ -67,7 +68,7 @@ def _prices(seen: Sequence[Seen], words: Words, style: Style) -> list[str]:
     for one in seen:
         rate = one.offer.usd_per_gpu_h
         market = "" if one.offer.market == "on-demand" else f", {words(CODES[one.offer.market])}"
-        place = f", {one.offer.region}" if one.offer.region else ""
+        place = "".join(f", {part}" for part in (one.offer.instance, one.offer.region) if part)
         rows.append(
             [
                 f"{words.provider(one.offer.provider)} {one.offer.tier or ''}".rstrip() + market + place,
@@ -78,7 +79,9 @@ def _prices(seen: Sequence[Seen], words: Words, style: Style) -> list[str]:
         )
     widths = [max(len(row[column]) for row in [head, *rows]) for column in range(1, 4)]
     first = min(WIDTH - sum(widths) - 2 * len(widths), max(len(row[0]) for row in [head, *rows]))
-    return [
-        style.strong(table_line(head, first, widths)),
-        *(table_line([formats.printable(row[0])[:first], *row[1:]], first, widths) for row in rows),
-    ]
+    lines = [style.strong(table_line(head, first, widths))]
+    for row in rows:
+        pieces = wrap(formats.printable(row[0]), first, break_on_hyphens=False)
+        lines.append(table_line([pieces[0], *row[1:]], first, widths))
+        lines.extend(f"  {piece}" for piece in wrap(" ".join(pieces[1:]), first - 2, break_on_hyphens=False))
+    return lines

@@ -89,8 +89,7 @@ def report_text(report: ImportReport, words: Words, *, is_dry: bool) -> str:
     ]
     if report.new is not None and report.seen_again is not None:
         lines.append(words("{new} new prices, {again} seen again.", new=report.new, again=report.seen_again))
-    for reason, count in Counter(one.reason for one in report.skipped).most_common():
-        lines.append(f"  {count:>6}  {words('{reason:skip}', reason=reason)}")
+    lines.extend(_skipped_lines(report, words))
     for title, names in ((words("Ambiguous names:"), report.ambiguous), (words("Unmapped names:"), report.unmapped)):
         if names:
             lines.extend(("", title))
@@ -110,6 +109,18 @@ def report_text(report: ImportReport, words: Words, *, is_dry: bool) -> str:
     if is_dry:
         lines.extend(("", words("Nothing was recorded.")))
     return formats.unbroken("\n".join(lines) + "\n", words.locale)
+
+
+def _skipped_lines(report: ImportReport, words: Words) -> list[str]:
+    """How many rows were skipped for each reason, and what failed by name."""
+    lines = [
+        f"  {count:>6}  {words('{reason:skip}', reason=reason)}"
+        for reason, count in Counter(one.reason for one in report.skipped).most_common()
+    ]
+    if report.failures:
+        names = [formats.printable(name) for name in report.failures]
+        lines.extend(wrapped(words("Not fetched: {names:list}.", names=names), "  ", "    "))
+    return lines
 
 
 def _quote(offer: Offer, words: Words) -> str:
@@ -140,10 +151,7 @@ def refresh_text(refreshed: Sequence[Refreshed], words: Words) -> str:
                 new=one.report.new or 0, again=one.report.seen_again or 0,
             )
         )  # fmt: skip
-        lines.extend(
-            f"  {count:>6}  {words('{reason:skip}', reason=reason)}"
-            for reason, count in Counter(row.reason for row in one.report.skipped).most_common()
-        )
+        lines.extend(_skipped_lines(one.report, words))
     return formats.unbroken("\n".join(lines) + "\n", words.locale)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from breakeven.errors import BreakevenError, ExternalError
@@ -14,7 +16,6 @@ from breakeven.store.rows import NARROWED, sightings_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
-    from pathlib import Path
 
     from breakeven.offers.offer import Offer
     from breakeven.store.repository import Cheapest
@@ -75,12 +76,16 @@ class SqliteRepository:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._connection: sqlite3.Connection | None = None
+        self._is_writing = False
 
     @contextmanager
     def _open(self, *, writes: bool) -> Iterator[sqlite3.Connection | None]:
         try:
+            if writes and self._connection is not None and not self._is_writing:
+                self.close()
             if self._connection is None and (writes or self._path.exists()):
                 self._connection = self._connect(writes=writes)
+                self._is_writing = writes
             yield self._connection
         except sqlite3.Error as error:
             raise ExternalError("store-failed", file=str(self._path), problem=str(error)) from None
@@ -89,19 +94,35 @@ class SqliteRepository:
         except OSError as error:
             raise ExternalError("store-failed", file=str(self._path), problem=error.strerror or str(error)) from None
 
-    def _connect(self, *, writes: bool) -> sqlite3.Connection:
+    def _connect(self, *, writes: bool) -> sqlite3.Connection | None:
+        """The file, made and brought up to date for writing; None where reading finds no store in it yet."""
         if writes:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-        connection = sqlite3.connect(self._path, timeout=_WAIT_S, isolation_level=None)
+        connection = self._opened(writes=writes)
         version = connection.execute("PRAGMA user_version").fetchone()[0]
+        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if tables and "observation" not in tables:
+            connection.close()
+            raise ExternalError("not-a-store", file=str(self._path))
         if version > SCHEMA_VERSION:
             connection.close()
             raise ExternalError("store-too-new", file=str(self._path), version=version, known=SCHEMA_VERSION)
-        if version < SCHEMA_VERSION:
+        if not writes and not tables:
+            connection.close()
+            return None
+        if writes and version < SCHEMA_VERSION:
             _use_wal(connection)
             self._migrate(connection)
         connection.execute("PRAGMA synchronous = NORMAL")
         return connection
+
+    def _opened(self, *, writes: bool) -> sqlite3.Connection:
+        """A connection; one that only reads never writes, and reads where nobody may write."""
+        if writes:
+            return sqlite3.connect(self._path, timeout=_WAIT_S, isolation_level=None)
+        is_frozen = not os.access(self._path.parent, os.W_OK) and not Path(f"{self._path}-wal").exists()
+        place = f"{self._path.absolute().as_uri()}?mode=ro{'&immutable=1' if is_frozen else ''}"
+        return sqlite3.connect(place, timeout=_WAIT_S, isolation_level=None, uri=True)
 
     @staticmethod
     def _migrate(connection: sqlite3.Connection) -> None:
@@ -210,7 +231,7 @@ class SqliteRepository:
     def facts(self, provider: str) -> list[tuple[str, str, str, str]]:
         """Answers about a provider: question, answer, source, day; newest first."""
         with self._open(writes=False) as connection:
-            if connection is None:
+            if connection is None or connection.execute("PRAGMA user_version").fetchone()[0] < 2:
                 return []
             query = (
                 "SELECT question, answer, source, seen_at FROM fact WHERE provider = ? ORDER BY seen_at DESC, number"

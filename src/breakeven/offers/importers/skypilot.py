@@ -151,6 +151,7 @@ def _row(
         "availability": "listed",
         "source": "skypilot catalog",
         "note": note,
+        "tier": _tier(provider, _text(row, "InstanceType")),
     }
     if number >= 1:
         cells["gpus"] = f"{number:g}"
@@ -189,6 +190,12 @@ def _row(
                 names,
                 memory,
             )
+
+
+def _tier(provider: str, instance: str) -> str:
+    """Runpod writes its tier at the end of its types."""
+    tier = instance.rpartition("_")[2].lower()
+    return tier if provider == "runpod" and tier in {"secure", "community"} else ""
 
 
 def _number(text: str) -> float | None:
@@ -282,6 +289,10 @@ def _gcp_row(line: int, row: dict[str, str], parts: _Parts, hosts: _Hosts) -> It
         yield from _row("gcp", line, row)
     elif not name:
         yield ImportedRow(line, f"gcp {instance} {region}", skip="no-gpu")
+    elif name.startswith(
+        "tpu-"
+    ):  # the name counts cores or chips, the column slices: neither says what the price is of
+        yield ImportedRow(line, f"gcp {name} {region}", skip="count-unknown")
     elif instance:
         part = parts.get((name, _text(row, "AcceleratorCount"), region))
         if part is None:
