@@ -294,3 +294,19 @@ def test_no_query_in_what_is_said(server: Server) -> None:
         list(SkypilotImporter().rows(request))
     assert caught.value.code == "missing-column"
     assert "secret" not in str(caught.value)
+
+
+def test_google_rents_one_form_of_each_tesla(tmp_path: Path) -> None:
+    path = tmp_path / "gcp" / "vms.csv"
+    path.parent.mkdir()
+    path.write_text(
+        "InstanceType,AcceleratorName,AcceleratorCount,vCPUs,MemoryGiB,GpuInfo,Region,AvailabilityZone,Price,SpotPrice\n"
+        "n1-standard-8,,,8,30,,us-central1,us-central1-a,0.38,0.08\n"
+        ",V100,1,,,,us-central1,us-central1-a,2.48,0.74\n"
+        ",P100,1,,,,us-central1,us-central1-a,1.46,0.43\n"
+        ",tpu-v3-8,1,,,,us-central1,us-central1-a,8.0,2.4\n",
+        encoding="utf-8",
+    )
+    report = collect(SkypilotImporter().rows(Request(place=str(path))), source="skypilot")
+    assert {one.gpu for one in report.kept} == {"nvidia-v100-sxm-16gb", "nvidia-p100-pcie-16gb"}
+    assert [one.reason for one in report.skipped] == ["no-gpu", "count-unknown"]

@@ -41,6 +41,8 @@ _GCP_HOSTS: dict[str, dict[float, str]] = {
     "GB200": {4: "a4x-highgpu-4g"},
 }
 """The machine types, cheapest, that alone take these GPUs, by count. Source: Google Cloud, GPU machine types."""
+_GOOGLE_TESLAS = frozenset({"K80", "P4", "P100", "T4", "V100"})
+"""Google's own names of these, `nvidia-tesla-v100`, tell the form factor that SkyPilot's leave out."""
 _NOTHING = frozenset({"", "nan", "None", "NaN"})
 
 
@@ -214,7 +216,9 @@ def _regions(text: str) -> list[str]:
 
 def _names(provider: str, row: dict[str, str], name: str, memory: float | None) -> tuple[tuple[str, str | None], ...]:
     size = "" if memory is None else f" {memory:g}GB"
+    google = ((f"nvidia-tesla-{name.lower()}", None),) if provider == "gcp" and name in _GOOGLE_TESLAS else ()
     return (
+        *google,
         (_text(row, "InstanceType"), _SOURCES.get(provider)),
         (name if re.search(r"\d+ ?GB?\b", name) else f"{name}{size}", None),
         (name, f"skypilot-{provider}"),
