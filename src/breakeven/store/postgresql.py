@@ -153,6 +153,7 @@ class PostgresqlRepository:
         self._secrets = [str(named[key]) for key in ("password", "sslpassword") if named.get(key)]
         settings: dict[str, Any] = {**_SETTINGS, **named, "client_encoding": "utf8"}
         connection = psycopg.connect(autocommit=True, prepare_threshold=None, **settings)
+        connection.execute("SET lock_timeout = '15s'")
         connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED  # a lock waited for shows what came before
         return connection
 
