@@ -229,6 +229,14 @@ def test_amounts_are_never_taken_from_the_environment(
         assert json.loads(out)["decisions"][0]["options"][0]["usd_per_gpu_h"] == rate
 
 
+def test_the_age_at_which_a_price_is_stale_can_be_set(capsys: pytest.CaptureFixture[str]) -> None:
+    for words, is_stale in (((), True), (("--stale-after", "400"), False)):
+        _, out, _ = run(capsys, "decide", JOB, "--as-of", "2026-11-19", "--json", *words)
+        assert ("stale-price" in {one["code"] for one in json.loads(out)["decisions"][0]["caveats"]}) == is_stale
+    for wrong in ("x", "-1", "1.5"):
+        assert run(capsys, "decide", JOB, f"--stale-after={wrong}")[0] == 2
+
+
 def test_help_of_every_command_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
     for words in (
         (),

@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from breakeven.decisions.caveats import DAYS_UNTIL_STALE
 from breakeven.decisions.month import month_of
 from breakeven.decisions.rank import rank
 from breakeven.documents import read_text
@@ -189,15 +190,16 @@ def decide_all(
     offers: Iterable[Offer] | None = None,
     as_of: date | str | None = None,
     all_lines: bool = False,
+    stale_days: int = DAYS_UNTIL_STALE,
 ) -> list[Decision]:
-    """One decision per job, all over the same observations of the same book."""
+    """One decision per job, all over the same observations of the same book (`stale_days`: see `rank`)."""
     day = read_day(as_of)
     read = [job if isinstance(job, Job) else load_job(job) for job in jobs]
     listed = load_offers_for(read, day, all_lines=all_lines) if offers is None else offers
     newest, conflicts = newest_observations(listed, end_of(day))
     lines = newest if all_lines else cheapest_of_class(newest, day, by_place=_by_place(read))
-    rules: dict[str, Any] = {"gpus": catalog.catalog(), "as_of": day, "conflicts": conflicts, "all_lines": all_lines}
-    return [rank(job, lines, **rules) for job in read]
+    rules: dict[str, Any] = {"as_of": day, "conflicts": conflicts, "all_lines": all_lines, "stale_days": stale_days}
+    return [rank(job, lines, gpus=catalog.catalog(), **rules) for job in read]
 
 
 def _by_place(jobs: Iterable[Job]) -> bool:

@@ -21,6 +21,13 @@ def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
     parser.add_argument("jobs", metavar="JOB", nargs="+", help=translated("a job file (YAML)", locale))
     parser.add_argument("--all", action="store_true", help=translated("show every line of the book", locale))
     parser.add_argument(
+        "--stale-after",
+        metavar="DAYS",
+        type=_days,
+        default=7,
+        help=translated("days after which a price is called stale (default: 7)", locale),
+    )
+    parser.add_argument(
         "--record",
         metavar="FILE",
         help=translated("keep the decision for 'breakeven watch': jobs, prices, digest", locale),
@@ -29,6 +36,15 @@ def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
     add_output_options(parser, locale)
     parser.epilog = translated("Example: breakeven decide job.yaml --as-of 2026-10-19", locale)
     parser.set_defaults(run=run)
+
+
+def _days(text: str) -> int:
+    """A number of days."""
+    from breakeven.errors import InputError  # noqa: PLC0415 - rarely asked for
+
+    if not text.isascii() or not text.isdigit() or len(text) > 5:
+        raise InputError("not-whole", key="--stale-after", text=text)
+    return int(text)
 
 
 def run(arguments: Any) -> int:
@@ -54,7 +70,7 @@ def run(arguments: Any) -> int:
         rates=arguments.rates,
         all_lines=arguments.all,
     )
-    decisions = decide_all(jobs, offers=offers, as_of=day, all_lines=arguments.all)
+    decisions = decide_all(jobs, offers=offers, as_of=day, all_lines=arguments.all, stale_days=arguments.stale_after)
     words = [
         Words(arguments.locale, {option.offer.id: option.offer for option in decision.options})
         for decision in decisions

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from breakeven.offers.offer import Offer
 
 DAYS_UNTIL_STALE = 7
+"""Prices older than this are to be checked before renting: buyers' guides re-verify them weekly."""
 _FP8 = frozenset({"fp8", "mxfp8"})
 
 
@@ -32,6 +33,7 @@ def caveats(
     gpus: Mapping[str, Gpu],
     as_of: date,
     conflicts: Sequence[tuple[Offer, Offer]],
+    stale_days: int = DAYS_UNTIL_STALE,
 ) -> tuple[Caveat, ...]:
     """Every caveat of a decision: claims first, then what was compared, then the prices."""
     feasible = [option for option in options if option.infeasible is None]
@@ -48,6 +50,7 @@ def caveats(
             [option.offer for option in feasible],
             as_of,
             unpriced={code: _barred_by(options, code) for code in ("unknown-price", "no-exchange-rate")},
+            stale_days=stale_days,
         ),
     ]
     shown = {option.offer.id for option in options}
@@ -158,16 +161,20 @@ def _unknown_costs(feasible: Sequence[Option]) -> list[Caveat]:
 
 
 def price_caveats(
-    offers: Sequence[Offer], as_of: date, *, unpriced: Mapping[str, tuple[str, ...]] | None = None
+    offers: Sequence[Offer],
+    as_of: date,
+    *,
+    unpriced: Mapping[str, tuple[str, ...]] | None = None,
+    stale_days: int = DAYS_UNTIL_STALE,
 ) -> list[Caveat]:
     """What a reader must know about the prices of these offers; `unpriced`: ids of others by why they have none."""
     found = []
     ages = {offer.id: offer.age_days(as_of) for offer in offers}
-    stale = {offer: age for offer, age in ages.items() if age is not None and age > DAYS_UNTIL_STALE}
+    stale = {offer: age for offer, age in ages.items() if age is not None and age > stale_days}
     if stale:
         found.append(
             Caveat("stale-price", offers=tuple(stale), oldest_days=max(stale.values()), newest_days=min(stale.values()),
-                   limit_days=DAYS_UNTIL_STALE)
+                   limit_days=stale_days)
         )  # fmt: skip
     for code, listed in (
         ("undated-price", tuple(offer for offer, age in ages.items() if age is None)),

@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from breakeven.costs.break_even import needed_speedup
-from breakeven.decisions.caveats import caveats
+from breakeven.decisions.caveats import DAYS_UNTIL_STALE, caveats
 from breakeven.decisions.decision import BreakEven, Decision, Interval, Option
 from breakeven.decisions.flips import flips
 from breakeven.decisions.notebooks import is_priced_by_user, notebook_options
@@ -35,12 +35,13 @@ def rank(
     as_of: date,
     conflicts: Sequence[tuple[Offer, Offer]] = (),
     all_lines: bool = False,
+    stale_days: int = DAYS_UNTIL_STALE,
 ) -> Decision:
     """The decision for a job over the newest observations of a book.
 
     offers : those that compete, none seen after `as_of`; conflicts : pairs of lines that contradict each other;
     all_lines : keep every line, those outside the job's limits too, instead of the cheapest per GPU, provider, tier
-    and market.
+    and market; stale_days : the age beyond which a price raises `stale-price`.
     """
     hours = attempt_hours(job.known)
     by_user = is_priced_by_user(job)
@@ -75,7 +76,9 @@ def rank(
         reason=_reason(choice, rival, options, pairs, left_out=len(left_out)),
         break_even=pairs,
         flips=() if choice is None else flips(choice, _rivals(choice, able), job, options),
-        caveats=caveats(job, choice, options, pairs, gpus=gpus, as_of=as_of, conflicts=conflicts),
+        caveats=caveats(
+            job, choice, options, pairs, gpus=gpus, as_of=as_of, conflicts=conflicts, stale_days=stale_days
+        ),
         left_out=len(left_out),
     )
 
