@@ -20,6 +20,7 @@ from breakeven.actions.offers import (
     import_offers,
     list_offers,
 )
+from breakeven.cli.main import main
 from breakeven.reporting.checklist_text import questionnaire
 from breakeven.reporting.words import Words
 
@@ -160,3 +161,30 @@ def test_a_questionnaire_comes_back_filled(store: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="neither the book"):
         make_checklist("nobody")
     assert all(known == [] for known in make_checklist().answers.values())
+
+
+def test_a_quote_without_a_day_is_of_today_and_wins(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cells = [f"{name}={value}" for name, value in CELLS.items() if name != "seen_at"]
+    assert main(["offers", "add", *cells, "--amounts", "fr"]) == 0
+    [quote] = [one for one in load_offers() if one.provider == "acme"]
+    assert quote.seen_at is not None
+    assert f"seen {quote.seen_at.date()}" in capsys.readouterr().out
+
+
+def test_undated_prices_are_counted_in_a_history(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    book = store.parent / "book.csv"
+    book.write_text(f"gpu,provider,price,unit,period,currency\n{H100},a,2,gpu,h,EUR\n", encoding="utf-8")
+    assert main(["offers", "history", H100, "--offers", str(book)]) == 0
+    assert "1 price without a date is left out" in capsys.readouterr().out
+    book.write_text(
+        f"gpu,provider,price,unit,period,currency,seen_at\n{H100},a,2,gpu,h,EUR,2026-10-19\n", encoding="utf-8"
+    )
+    assert main(["offers", "history", H100, "--offers", str(book)]) == 0
+    assert "2 EUR/gpu/h" in capsys.readouterr().out
+
+
+def test_a_job_without_times_says_what_to_add(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    job = store.parent / "job.yaml"
+    job.write_text("job: x\n", encoding="utf-8")
+    assert main(["decide", str(job), "--as-of", "2026-10-19"]) == 3
+    assert "under known in the job file" in " ".join(capsys.readouterr().out.split())

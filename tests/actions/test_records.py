@@ -61,6 +61,12 @@ def test_a_dearer_winner_that_still_wins_is_no_flip(record: Path) -> None:
     assert moved[0] == ("usd_per_gpu_h", 0.468, 0.5)
 
 
+def test_an_offer_that_was_not_there_is_new(record: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    add(A100, "0.1", tier="new")
+    assert main(["watch", str(record), "--as-of", "2026-10-20"]) == 10
+    assert "new to $0.10" in capsys.readouterr().out
+
+
 def test_the_same_offer_elsewhere_is_no_flip(record: Path) -> None:
     add(A100, "0.4", region="fr-1")
     [watched] = watch(record, as_of="2026-10-20")

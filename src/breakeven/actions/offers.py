@@ -96,13 +96,14 @@ def market_of(offers: Iterable[Offer], *, as_of: date | str | None = None) -> di
 
 
 def add_offer(cells: dict[str, str], *, amounts: Convention | None = None, store: str | None = None) -> Offer:
-    """Record one offer, given as columns of the book, in the store.
+    """Record one offer, given as columns of the book, in the store; without `seen_at` it was seen today.
 
     Raises: InputError naming the column; ExternalError when the store fails.
     """
     for column in cells:
         if column not in COLUMNS:
             raise InputError("unknown-column", key=column, candidates=nearest(column, COLUMNS))
+    cells = {**cells, "seen_at": cells.get("seen_at") or read_day(None).isoformat()}
     offer = RowReader("offers add", amounts, list(cells)).read(list(cells.values()), 1)
     _record([offer], "add", store)
     return offer
@@ -247,12 +248,13 @@ def history_of(
     name = gpu_of(gpu)
     end = end_of(read_day(as_of))
     wanted = OfferFilter(provider=provider, market=market)
-    seen = prices_seen(
+    own = [
         offer
         for offer in offers
         if offer.gpu == name and wanted.passes(offer, None) and (offer.seen_at is None or offer.seen_at <= end)
-    )
-    return History(name, seen, days_of(seen))
+    ]
+    seen = prices_seen(own)
+    return History(name, seen, days_of(seen), sum(offer.seen_at is None for offer in own))
 
 
 def check_book(offers: Iterable[Offer], *, as_of: date | str | None = None) -> list[Caveat]:

@@ -201,7 +201,9 @@ def run_add(arguments: Any) -> int:
         sys.stdout.write(dumps(offers_document([offer], read_day(arguments.as_of))))
     else:
         words = Words(arguments.locale)
-        sys.stdout.write(words("Recorded {offer}, {id}.", offer=words.offer(offer), id=offer.id) + "\n")
+        seen = "" if offer.seen_at is None else offer.seen_at.date().isoformat()
+        told = words("Recorded {offer}, {id}, seen {day:date}.", offer=words.offer(offer), id=offer.id, day=seen)
+        sys.stdout.write(told + "\n")
     return 0
 
 

@@ -41,11 +41,12 @@ class Day(NamedTuple):
 
 
 class History(NamedTuple):
-    """Every price of a GPU with the days it was seen, and its market from day to day."""
+    """Every dated price of a GPU with its days, its market from day to day, and how many prices have no date."""
 
     gpu: str
     seen: list[Seen]
     days: list[Day]
+    undated: int
 
 
 def spreads(offers: Iterable[Offer], *, least: int = LEAST_PROVIDERS) -> dict[tuple[str, str], Spread]:

@@ -26,6 +26,7 @@ def history_text(history: History, words: Words, style: Style) -> str:
     lines = [style.strong(words.gpu(history.gpu))]
     if not history.seen:
         lines.append(words("No dated price is known."))
+        lines.extend(_undated(history, words))
         return formats.unbroken("\n".join(lines) + "\n", words.locale)
     for market, days in groupby(sorted(history.days, key=lambda day: (day.market, day.day)), lambda day: day.market):
         lines.extend(("", *_chart(market, list(days)[-_MOST_DAYS:], words, style)))
@@ -34,7 +35,17 @@ def history_text(history: History, words: Words, style: Style) -> str:
     hidden = len(history.seen) - len(newest)
     if hidden:
         lines.append(words("{n} older prices are in the JSON.", n=hidden))
+    lines.extend(_undated(history, words))
     return formats.unbroken("\n".join(lines) + "\n", words.locale)
+
+
+def _undated(history: History, words: Words) -> list[str]:
+    if not history.undated:
+        return []
+    told = words.count(
+        history.undated, "{n} price without a date is left out.", "{n} prices without a date are left out."
+    )
+    return [told]
 
 
 def _chart(market: str, days: Sequence[Day], words: Words, style: Style) -> list[str]:
@@ -62,6 +73,12 @@ def _chart(market: str, days: Sequence[Day], words: Words, style: Style) -> list
     ]
 
 
+def _price(one: Seen, words: Words) -> str:
+    """A price in another currency as it was quoted."""
+    price = one.offer.price
+    return words("unknown") if price.amount is None else f"{price.amount} {price.currency}/{price.unit}/{price.period}"
+
+
 def _prices(seen: Sequence[Seen], words: Words, style: Style) -> list[str]:
     head = [words("offer"), words("$/GPU-h"), words("first seen"), words("last seen")]
     rows = []
@@ -72,7 +89,7 @@ def _prices(seen: Sequence[Seen], words: Words, style: Style) -> list[str]:
         rows.append(
             [
                 f"{words.provider(one.offer.provider)} {one.offer.tier or ''}".rstrip() + market + place,
-                words("unknown") if rate is None else formats.rate(rate, words.locale),
+                _price(one, words) if rate is None else formats.rate(rate, words.locale),
                 words.date(one.first.isoformat()),
                 words.date(one.last.isoformat()),
             ]

@@ -125,4 +125,5 @@ def history_document(history: History) -> dict[str, Any]:
             for one in history.seen
         ],
         "days": [{"day": one.day.isoformat(), "market": one.market, **one.spread._asdict()} for one in history.days],
+        "undated": history.undated,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -54,6 +55,7 @@ def decision_text(decision: Decision, words: Words, style: Style, *, all_lines: 
         )
     )
     blocks.append(_left_out(decision, words))
+    blocks.append(_what_to_say(decision, words))
     notes = [words.caveat(caveat) for caveat in decision.caveats]
     if notes:
         blocks.append([f"  {words('Mind:')}", *(line for note in notes for line in wrapped(note, "  - ", "    "))])
@@ -334,6 +336,20 @@ def _hour_saved(decision: Decision, words: Words) -> list[str]:
     return wrapped(
         words("Each hour saved with {name} costs {price:usd}.", name=_name(rival, choice, words), price=price)
     )
+
+
+def _what_to_say(decision: Decision, words: Words) -> list[str]:
+    """What a job lacks that nothing can run for want of a time."""
+    wanting = Counter(
+        one.offer.gpu for one in decision.options if one.infeasible is not None and one.infeasible.code == "no-time"
+    )
+    if decision.choice is not None or not wanting:
+        return []
+    gpu = wanting.most_common(1)[0][0]
+    told = words(
+        "Say the time of a GPU under known in the job file, such as {example}.", example=f"{gpu}: {{hours: 10}}"
+    )
+    return wrapped(told)
 
 
 def _left_out(decision: Decision, words: Words) -> list[str]:

@@ -66,7 +66,7 @@ def _moved(change: Change, one: Watched, words: Words) -> str:
     for option in one.decision.options:
         if option.offer.id == change.offer:
             name = words.offer(option.offer)
-    before = words("unknown") if change.before is None else formats.usd(change.before, words.locale)
+    before = words("new") if change.before is None else formats.usd(change.before, words.locale)
     now = words("gone") if change.now is None else formats.usd(change.now, words.locale)
     if change.what == "usd_per_gpu_h":
         return words("{offer}: {before} to {now} per GPU and hour", offer=name, before=before, now=now)
