@@ -12,7 +12,7 @@ from zipfile import ZipFile
 import pytest
 
 from breakeven.actions.decide import stored_offers
-from breakeven.actions.offers import OfferFilter, history_of, list_offers, market_of, refresh_offers
+from breakeven.actions.offers import OfferFilter, history_of, import_offers, list_offers, market_of, refresh_offers
 from breakeven.cli.main import main
 from breakeven.errors import ExternalError, InputError
 from tests.decisions.market import H100, offer
@@ -138,3 +138,12 @@ def test_an_offer_that_ended_is_not_in_the_median(network: dict[str, Any]) -> No
     refresh_offers(["vast"])
     own = [*stored_offers(), *(offer(H100, usd, name, seen="2026-11-29") for usd, name in ((2.0, "a"), (3.0, "b")))]
     assert market_of(own, as_of=datetime.now(UTC).date()) == {}
+
+
+def test_a_long_import_tells_how_far_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "aws.csv"
+    row = "g6.xlarge,r{},0.80,4,16.0,1,L4,24.0,False,,nvidia,,x86,{{}}\n"
+    path.write_text(HEAD + "".join(row.format(number) for number in range(45_000)), encoding="utf-8")
+    told: list[int] = []
+    assert import_offers("gpuhunt", path, is_dry=True, progress=told.append).read == 45_000
+    assert told == [20_000, 40_000]

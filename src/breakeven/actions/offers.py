@@ -26,15 +26,18 @@ from breakeven.offers.table import import_table, load_map
 from breakeven.store.opening import open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import date
 
     from breakeven.errors import Caveat
     from breakeven.offers.amounts import Convention
-    from breakeven.offers.importing import Importer
+    from breakeven.offers.importing import ImportedRow, Importer
     from breakeven.offers.market import Spread
     from breakeven.offers.offer import Offer
     from breakeven.store.repository import Added
+
+
+_ROWS_BETWEEN_WORDS = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,11 +131,12 @@ def import_offers(  # noqa: PLR0913 - each is an option of its own
     store: str | None = None,
     is_dry: bool = False,
     allows_private_addresses: bool = False,
+    progress: Callable[[int], None] | None = None,
 ) -> ImportReport:
     """Import a book, a table, or what a plug-in reads, into the store, all or nothing, and report every row.
 
     place : a path, or a URL for sources that fetch (None: the source's own); seen_at : the day of prices that carry
-    none (None: today for what is fetched, unknown for files).
+    none (None: today for what is fetched, unknown for files); progress : told the rows read, now and then.
 
     Raises: InputError when source, file or map are wrong; ExternalError when store, network or file system fail.
     """
@@ -152,7 +156,7 @@ def import_offers(  # noqa: PLR0913 - each is an option of its own
             allows_private_addresses=allows_private_addresses,
             environment=os.environ,
         )
-        report = _import_with_plugin(source, request, seen_at)
+        report = _import_with_plugin(source, request, seen_at, progress)
     if not is_dry:
         report.new, report.seen_again = _record(report.kept, source, store)
     return report
@@ -163,7 +167,16 @@ def sources() -> tuple[str, ...]:
     return ("book", "table", *plugins.names("importers"))
 
 
-def _import_with_plugin(source: str, request: Request, seen_at: date | str | None) -> ImportReport:
+def _counted(rows: Iterable[ImportedRow], progress: Callable[[int], None] | None) -> Iterator[ImportedRow]:
+    for number, row in enumerate(rows, start=1):
+        if progress is not None and number % _ROWS_BETWEEN_WORDS == 0:
+            progress(number)
+        yield row
+
+
+def _import_with_plugin(
+    source: str, request: Request, seen_at: date | str | None, progress: Callable[[int], None] | None
+) -> ImportReport:
     if source not in (choices := sources()):
         raise InputError("unknown-plugin", text=source, choices=choices, candidates=nearest(source, choices))
     importer: Importer = plugins.load("importers", source)()
@@ -172,7 +185,7 @@ def _import_with_plugin(source: str, request: Request, seen_at: date | str | Non
         raise InputError("place-missing", text=source)
     seen = _seen(seen_at, is_fetched=_is_fetched(source, place))
     try:
-        return collect(importer.rows(request), source=place or source, amounts="en", seen_at=seen)
+        return collect(_counted(importer.rows(request), progress), source=place or source, amounts="en", seen_at=seen)
     except BreakevenError as error:
         raise error.at(file=place if place is not None and not is_url(place) else None) from None
 

@@ -215,6 +215,11 @@ def run_import(arguments: Any) -> int:
     from breakeven.reporting.offers_text import report_text  # noqa: PLC0415
     from breakeven.reporting.words import Words  # noqa: PLC0415
 
+    words = Words(arguments.locale)
+
+    def tell(rows: int) -> None:
+        sys.stderr.write(words("{rows:number} rows read", rows=rows) + "\n")
+
     report = import_offers(
         arguments.source,
         arguments.place,
@@ -225,6 +230,7 @@ def run_import(arguments: Any) -> int:
         allows_private_addresses=arguments.allow_private_addresses,
         store=arguments.store,
         is_dry=arguments.dry_run,
+        progress=tell if sys.stderr.isatty() and not arguments.quiet else None,
     )
     if arguments.json:
         sys.stdout.write(dumps(report.document()))
