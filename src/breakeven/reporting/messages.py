@@ -204,6 +204,7 @@ SKIPPED: dict[str, str] = {
     "other-unit": "another unit than an hour",
     "unknown-term": "term of the reservation unknown",
     "provider-failed": "provider could not be fetched",
+    "needs-key": "provider wants a key",
     "not-an-amount": "price is no amount",
     "negative-amount": "price negative",
     "ambiguous-amount": "price can be read in two ways",

@@ -1,8 +1,9 @@
 """gpuhunt's catalog: what some seventeen clouds rent, without an account.
 
 A place is a folder of PROVIDER.csv files, one such file, or a mirror's URL (PROVIDER/version and
-PROVIDER/VERSION/catalog.zip); by default `GPUHUNT_CATALOG_DIR`, `GPUHUNT_CATALOG_URL`, or the published catalog. Prices
-are per hour for the whole instance. The form factor is lost but for NVL, so the instance type is identified first.
+PROVIDER/VERSION/catalog.zip); by default `GPUHUNT_CATALOG_DIR`, `GPUHUNT_CATALOG_URL`, or the published catalog, and
+with the extra `gpuhunt` the clouds that it asks live. Prices are per hour for the whole instance. The form factor is
+lost but for NVL, so the instance type is identified first.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING
 from breakeven.documents import decode_text, read_lines
 from breakeven.errors import BreakevenError, ExternalError, InputError
 from breakeven.offers.fetching import fetch, is_url, shown
+from breakeven.offers.importers import gpuhunt_live as live
 from breakeven.offers.importing import ImportedRow
 
 if TYPE_CHECKING:
@@ -53,7 +55,11 @@ class GpuhuntImporter:
             or PUBLISHED
         )
         if is_url(place):
-            yield from self._mirror(place.rstrip("/"), request)
+            clouds = live.CLOUDS if place == PUBLISHED and live.is_installed() else {}
+            if request.provider not in clouds:
+                yield from self._mirror(place.rstrip("/"), request)
+            for cloud in clouds if request.provider is None else {request.provider} & set(clouds):
+                yield from _live(cloud)
             return
         path = Path(place)
         if not path.is_dir():
@@ -91,6 +97,20 @@ class GpuhuntImporter:
             raise ExternalError("not-a-catalog", text=shown(f"{base}/{provider}/version"))
         archive = fetch(f"{base}/{provider}/{version}/catalog.zip", allows_private=private, max_bytes=MAX_CSV_BYTES)
         return decode_text(member(archive, f"{provider}.csv"), file=f"{provider}.csv")
+
+
+def _live(cloud: str) -> Iterator[ImportedRow]:
+    """What a cloud answers now; one that wants a key, or fails, is told."""
+    try:
+        rows = live.live_rows(cloud)
+    except ExternalError as error:
+        yield ImportedRow(0, f"{cloud}: {error.code}", skip="provider-failed")
+        return
+    if rows is None:
+        yield ImportedRow(0, cloud, skip="needs-key")
+        return
+    for number, row in enumerate(rows, start=1):
+        yield _row(cloud, number, row, True)  # noqa: FBT003
 
 
 _BROKEN = (
