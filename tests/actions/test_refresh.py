@@ -45,8 +45,7 @@ def network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
             raise ExternalError("fetch-status", text=url, status=503)
         return bytes(answers[name])
 
-    for module in ("vast", "azure_retail"):
-        monkeypatch.setattr(f"breakeven.offers.importers.{module}.fetch", fetch)
+    monkeypatch.setattr("breakeven.offers.catalogs.fetch", fetch)
     return answers
 
 

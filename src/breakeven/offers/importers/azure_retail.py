@@ -6,13 +6,11 @@ lines are other products.
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from breakeven.documents import read_text
-from breakeven.errors import ExternalError, InputError
-from breakeven.offers.fetching import fetch, is_url, shown
+from breakeven.errors import ExternalError
+from breakeven.offers.catalogs import json_list, not_a_list
+from breakeven.offers.fetching import is_url
 from breakeven.offers.importing import ImportedRow
 
 if TYPE_CHECKING:
@@ -45,8 +43,8 @@ class AzureRetailImporter:
             if place in seen or len(seen) >= MAX_PAGES:
                 raise ExternalError("not-a-catalog", text=self.name)
             seen.add(place)
-            page = _page(place, request)
-            for item in page["Items"]:
+            items, page = json_list(place, request, key="Items", max_bytes=MAX_BYTES)
+            for item in items:
                 number += 1
                 yield _row(number, item)
             place = _following(place, page.get("NextPageLink"))
@@ -57,32 +55,8 @@ def _following(place: str, link: Any) -> str | None:
     if not link or not is_url(place):
         return None
     if not isinstance(link, str) or not is_url(link):
-        raise _wrong(place)
+        raise not_a_list(place)
     return link
-
-
-def _page(place: str, request: Request) -> dict[str, Any]:
-    if is_url(place):
-        text = fetch(place, allows_private=request.allows_private_addresses, max_bytes=MAX_BYTES).decode(
-            "utf-8-sig", "replace"
-        )
-    else:
-        text = read_text(Path(place), max_bytes=MAX_BYTES)
-    try:
-        page = json.loads(text)
-    except (ValueError, RecursionError):
-        raise _wrong(place) from None
-    if not isinstance(page, dict) or not isinstance(page.get("Items"), list):
-        raise _wrong(place)
-    return page
-
-
-def _wrong(place: str) -> ExternalError | InputError:
-    return (
-        ExternalError("not-a-catalog", text=shown(place))
-        if is_url(place)
-        else InputError("not-a-price-list", file=place)
-    )
 
 
 def _row(number: int, item: Any) -> ImportedRow:

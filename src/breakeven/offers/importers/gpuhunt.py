@@ -8,7 +8,6 @@ lost but for NVL, so the instance type is identified first.
 
 from __future__ import annotations
 
-import csv
 import io
 import lzma
 import struct
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from breakeven.documents import decode_text, read_lines
 from breakeven.errors import BreakevenError, ExternalError, InputError
+from breakeven.offers.catalogs import csv_catalog
 from breakeven.offers.fetching import fetch, is_url, shown
 from breakeven.offers.importers import gpuhunt_live as live
 from breakeven.offers.importing import ImportedRow
@@ -110,7 +110,7 @@ def _live(cloud: str) -> Iterator[ImportedRow]:
         yield ImportedRow(0, cloud, skip="needs-key")
         return
     for number, row in enumerate(rows, start=1):
-        yield _row(cloud, number, row, True)  # noqa: FBT003
+        yield _row(cloud, number, row)
 
 
 _BROKEN = (
@@ -136,25 +136,15 @@ def member(archive: bytes, name: str, *, max_bytes: int = MAX_CSV_BYTES) -> byte
 
 
 def _rows(provider: str, lines: Iterable[str], place: str) -> Iterator[ImportedRow]:
-    reader = csv.reader(lines)
-    try:
-        header = next(reader, None)
-        if header is None:
-            raise InputError("file-empty", file=place)
-        missing = [column for column in COLUMNS if column not in header]
-        if missing:
-            raise InputError("missing-column", file=place, line=1, key=missing[0], required=COLUMNS)
-        for cells in reader:
-            if cells:
-                yield _row(provider, reader.line_num, dict(zip(header, cells, strict=False)), len(cells) == len(header))
-    except csv.Error as error:
-        raise InputError("csv-syntax", file=place, line=reader.line_num, problem=str(error)) from None
+    for line, row in csv_catalog(lines, COLUMNS, place):
+        if isinstance(row, str):
+            yield ImportedRow(line, f"{provider} {row}", skip="malformed")
+        else:
+            yield _row(provider, line, row)
 
 
-def _row(provider: str, line: int, row: dict[str, str], is_whole: bool) -> ImportedRow:  # noqa: FBT001
-    text = f"{provider} {row.get('instance_name', '')} {row.get('gpu_name', '')} {row.get('price', '')}"
-    if not is_whole:
-        return ImportedRow(line, text, skip="malformed")
+def _row(provider: str, line: int, row: dict[str, str]) -> ImportedRow:
+    text = f"{provider} {row['instance_name']} {row['gpu_name']} {row['price']}"
     count, name, memory = row["gpu_count"], row["gpu_name"], row["gpu_memory"]
     if count in {"", "0"} or not name:
         return ImportedRow(line, text, skip="no-gpu")

@@ -8,7 +8,6 @@ on GCP the host and the GPU stand on separate rows and are added; a marketplace'
 from __future__ import annotations
 
 import ast
-import csv
 import json
 import re
 from collections import defaultdict
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from breakeven.documents import decode_text, read_lines
 from breakeven.errors import InputError
+from breakeven.offers.catalogs import csv_catalog
 from breakeven.offers.fetching import fetch, is_url, shown
 from breakeven.offers.importing import ImportedRow
 
@@ -74,30 +74,16 @@ def _folder(place: str) -> str:
 
 
 def _rows(provider: str, lines: Iterable[str], place: str) -> Iterator[ImportedRow]:
-    reader = csv.reader(lines)
-    try:
-        header = next(reader, None)
-        if header is None:
-            raise InputError("file-empty", file=place)
-        missing = [column for column in COLUMNS if column not in header]
-        if missing:
-            raise InputError("missing-column", file=place, line=1, key=missing[0], required=COLUMNS)
-        table = ((reader.line_num, _cells(header, cells)) for cells in reader if cells)
-        if provider == "gcp":
-            listed = list(table)
-            parts = _gpu_parts(row for _, row in listed)
-            hosts = _hosts(row for _, row in listed)
-            yield from chain.from_iterable(_gcp_row(line, row, parts, hosts) for line, row in listed)
-            return
-        for line, row in table:
+    table: list[tuple[int, dict[str, str]]] = []
+    for line, row in csv_catalog(lines, COLUMNS, place):
+        if isinstance(row, str):
+            yield ImportedRow(line, f"{provider} {row}", skip="malformed")
+        elif provider == "gcp":
+            table.append((line, row))
+        else:
             yield from _row(provider, line, row)
-    except csv.Error as error:
-        raise InputError("csv-syntax", file=place, line=reader.line_num, problem=str(error)) from None
-
-
-def _cells(header: list[str], cells: list[str]) -> dict[str, str]:
-    """A row by column; empty where it has not as many cells as the header."""
-    return dict(zip(header, cells, strict=True)) if len(cells) == len(header) else {}
+    parts, hosts = _gpu_parts(row for _, row in table), _hosts(row for _, row in table)
+    yield from chain.from_iterable(_gcp_row(line, row, parts, hosts) for line, row in table)
 
 
 def _text(row: dict[str, str], column: str) -> str:
@@ -124,9 +110,6 @@ def _row(
     status: str = "",
 ) -> Iterator[ImportedRow]:
     """The on-demand and the spot offer of a line; `extra` is added to each price."""
-    if not row:
-        yield ImportedRow(line, f"{provider} line {line}", skip="malformed")
-        return
     name, count = _text(row, "AcceleratorName"), _text(row, "AcceleratorCount")
     text = f"{provider} {_text(row, 'InstanceType')} {name} {_text(row, 'Price')} {_text(row, 'SpotPrice')}"
     if not name:
@@ -289,7 +272,7 @@ def _gcp_row(line: int, row: dict[str, str], parts: _Parts, hosts: _Hosts) -> It
     """GCP prices host and GPU apart: a machine with its GPU's row, or a GPU with the host that takes it."""
     name, region = _text(row, "AcceleratorName"), _text(row, "Region")
     instance = _text(row, "InstanceType")
-    if not row or (not name and not instance):
+    if not name and not instance:
         yield from _row("gcp", line, row)
     elif not name:
         yield ImportedRow(line, f"gcp {instance} {region}", skip="no-gpu")

@@ -6,14 +6,10 @@ offer ends at `end_date`. The host stays in the key, apart from the marketplace 
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from breakeven.documents import read_text
-from breakeven.errors import ExternalError, InputError
-from breakeven.offers.fetching import fetch, is_url, shown
+from breakeven.offers.catalogs import json_list
 from breakeven.offers.importing import ImportedRow
 
 if TYPE_CHECKING:
@@ -33,22 +29,7 @@ class VastImporter:
 
     def rows(self, request: Request) -> Iterator[ImportedRow]:
         """The on-demand and the interruptible offer of every bundle."""
-        place = request.place or PUBLISHED
-        if is_url(place):
-            text = fetch(place, allows_private=request.allows_private_addresses, max_bytes=MAX_BYTES).decode(
-                "utf-8-sig", "replace"
-            )
-        else:
-            text = read_text(Path(place), max_bytes=MAX_BYTES)
-        try:
-            document = json.loads(text)
-        except (ValueError, RecursionError):
-            document = None
-        offers = document.get("offers") if isinstance(document, dict) else None
-        if not isinstance(offers, list):
-            if is_url(place):
-                raise ExternalError("not-a-catalog", text=shown(place))
-            raise InputError("not-a-price-list", file=place)
+        offers, _ = json_list(request.place or PUBLISHED, request, key="offers", max_bytes=MAX_BYTES)
         for number, bundle in enumerate(offers, start=1):
             yield from _rows(number, bundle)
 
