@@ -43,5 +43,5 @@ def test_a_file_without_the_list(text: str, tmp_path: Path) -> None:
     path = tmp_path / "answer.json"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError) as caught:
-        json_list(str(path), Request(), key="offers", max_bytes=2**20)
+        json_list(str(path), Request(place=str(path)), key="offers", max_bytes=2**20)
     assert caught.value.code == "not-a-price-list"

@@ -150,13 +150,12 @@ def import_offers(  # noqa: PLR0913 - each is an option of its own
             raise InputError("map-missing", key="--map")
         report = import_table(_named(place, source), load_map(map_path), amounts=amounts, provider=provider)
     else:
+        importer = _importer(source)
+        where = str(place) if place is not None else importer.default_place(os.environ)
         request = Request(
-            place=None if place is None else str(place),
-            provider=provider,
-            allows_private_addresses=allows_private_addresses,
-            environment=os.environ,
+            place=str(_named(where, source)), provider=provider, allows_private_addresses=allows_private_addresses
         )
-        report = _import_with_plugin(source, request, seen_at, progress)
+        report = _import_with_plugin(importer, request, seen_at, progress)
     if not is_dry:
         report.new, report.seen_again = _record(report.kept, source, store)
     return report
@@ -174,32 +173,28 @@ def _counted(rows: Iterable[ImportedRow], progress: Callable[[int], None] | None
         yield row
 
 
-def _import_with_plugin(
-    source: str, request: Request, seen_at: date | str | None, progress: Callable[[int], None] | None
-) -> ImportReport:
+def _importer(source: str) -> Importer:
     if source not in (choices := sources()):
         raise InputError("unknown-plugin", text=source, choices=choices, candidates=nearest(source, choices))
-    importer: Importer = plugins.load("importers", source)()
+    made: Importer = plugins.load("importers", source)()
+    return made
+
+
+def _import_with_plugin(
+    importer: Importer, request: Request, seen_at: date | str | None, progress: Callable[[int], None] | None
+) -> ImportReport:
     place = request.place
-    if place is None and not importer.has_default_place:
-        raise InputError("place-missing", text=source)
-    seen = _seen(seen_at, is_fetched=_is_fetched(source, place))
+    seen = _seen(seen_at, is_fetched=is_url(place))
     try:
-        return collect(_counted(importer.rows(request), progress), source=place or source, amounts="en", seen_at=seen)
+        return collect(_counted(importer.rows(request), progress), source=place, amounts="en", seen_at=seen)
     except BreakevenError as error:
-        raise error.at(file=place if place is not None and not is_url(place) else None) from None
+        raise error.at(file=None if is_url(place) else place) from None
 
 
 def _named(place: str | Path | None, source: str) -> str | Path:
     if place is None:
         raise InputError("place-missing", text=source)
     return place
-
-
-def _is_fetched(source: str, place: str | None) -> bool:
-    if source == "gpuhunt" and place is None:
-        return "GPUHUNT_CATALOG_DIR" not in os.environ
-    return place is None or is_url(place)
 
 
 def _seen(seen_at: date | str | None, *, is_fetched: bool) -> str | None:
@@ -228,8 +223,7 @@ def refresh_offers(
     """
     found = []
     for source in sources or plugins.names("importers"):
-        importer: Importer = plugins.load("importers", source)()
-        if not importer.has_default_place:
+        if plugins.load("importers", source)().default_place(os.environ) is None:
             if sources:
                 raise InputError("place-missing", text=source)
             continue

@@ -45,22 +45,21 @@ class ImportedRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What to import: a local path or a URL (None: the source's own place), and how.
+    """What to import: a local path or a URL, and how. `provider` overrides or names the provider."""
 
-    provider : overrides or names the provider; options : further settings of an importer, from the environment.
-    """
-
-    place: str | None = None
+    place: str
     provider: str | None = None
     allows_private_addresses: bool = False
-    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 class Importer(Protocol):
-    """A source of offers. `name` is how it is called; `has_default_place` tells whether it knows where to look."""
+    """A source of offers; `name` is how it is called."""
 
     name: str
-    has_default_place: bool
+
+    def default_place(self, environment: Mapping[str, str]) -> str | None:
+        """Where the source looks by itself, a path or a URL; None: it must be told."""
+        ...
 
     def rows(self, request: Request) -> Iterator[ImportedRow]:
         """Every row of the source, in order.

@@ -10,6 +10,7 @@ import pytest
 from breakeven import plugins
 from breakeven.errors import BreakevenError, InputError
 from breakeven.offers.book import COLUMNS
+from breakeven.offers.fetching import is_url
 from breakeven.offers.importing import ImportedRow, Importer, Request, collect
 
 IMPORTERS = plugins.names("importers")
@@ -107,11 +108,8 @@ def test_the_ones_of_the_issue_are_installed() -> None:
 
 def test_it_tells_its_name_and_whether_it_knows_where_to_look(importer: Importer) -> None:
     assert importer.name in IMPORTERS
-    assert isinstance(importer.has_default_place, bool)
-    if not importer.has_default_place:
-        with pytest.raises(InputError) as caught:
-            list(importer.rows(Request()))
-        assert caught.value.code == "place-missing"
+    place = importer.default_place({})
+    assert place is None or is_url(place)
 
 
 def test_rows_are_text_in_columns_of_the_book(importer: Importer, tmp_path: Path) -> None:

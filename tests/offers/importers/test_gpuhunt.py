@@ -59,8 +59,11 @@ def test_a_folder(tmp_path: Path) -> None:
 
 def test_the_environment_names_a_folder(tmp_path: Path) -> None:
     (tmp_path / "aws.csv").write_text(HEAD + L4, encoding="utf-8")
-    request = Request(environment={"GPUHUNT_CATALOG_DIR": str(tmp_path), "GPUHUNT_CATALOG_URL": "http://no.example"})
-    assert len(list(GpuhuntImporter().rows(request))) == 1
+    environment = {"GPUHUNT_CATALOG_DIR": str(tmp_path), "GPUHUNT_CATALOG_URL": "http://no.example"}
+    place = GpuhuntImporter().default_place(environment)
+    assert len(list(GpuhuntImporter().rows(Request(place=place)))) == 1
+    del environment["GPUHUNT_CATALOG_DIR"]
+    assert GpuhuntImporter().default_place(environment) == "http://no.example"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 
 from breakeven.errors import ExternalError
 from breakeven.offers.importers import gpuhunt_live
-from breakeven.offers.importers.gpuhunt import GpuhuntImporter
+from breakeven.offers.importers.gpuhunt import PUBLISHED, GpuhuntImporter
 from breakeven.offers.importing import Request, collect
 
 ITEM = {
@@ -80,7 +80,7 @@ def test_each_cloud_answers_or_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("breakeven.offers.importers.gpuhunt.fetch", nothing)
     monkeypatch.setattr("breakeven.offers.importers.gpuhunt.PROVIDERS", ("aws", "azure"))
     monkeypatch.setattr(GpuhuntImporter, "_mirror", lambda *_words: iter(()))
-    report = collect(GpuhuntImporter().rows(Request()), source="gpuhunt")
+    report = collect(GpuhuntImporter().rows(Request(place=PUBLISHED)), source="gpuhunt")
     [kept] = report.kept
     assert (kept.provider, kept.gpu, kept.gpus, kept.usd_per_gpu_h) == ("vultr", "nvidia-h100-nvl-94gb", 8, 2.0)
     assert {(one.reason, one.text) for one in report.skipped} == {
@@ -90,7 +90,7 @@ def test_each_cloud_answers_or_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("package")
 def test_one_cloud_alone_and_no_secret_in_an_error() -> None:
-    report = collect(GpuhuntImporter().rows(Request(provider="vultr")), source="gpuhunt")
+    report = collect(GpuhuntImporter().rows(Request(place=PUBLISHED, provider="vultr")), source="gpuhunt")
     assert [one.provider for one in report.kept] == ["vultr"]
     with pytest.raises(ExternalError) as caught:
         gpuhunt_live.live_rows("lium")

@@ -14,7 +14,7 @@ from breakeven.offers.fetching import is_url
 from breakeven.offers.importing import ImportedRow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from breakeven.offers.importing import Request
 
@@ -32,11 +32,14 @@ class AzureRetailImporter:
     """Reads the retail prices API, or a page of it saved to a file."""
 
     name = "azure-retail"
-    has_default_place = True
+
+    def default_place(self, _environment: Mapping[str, str]) -> str:
+        """The public service."""
+        return PUBLISHED
 
     def rows(self, request: Request) -> Iterator[ImportedRow]:
         """Every item of every page."""
-        place: str | None = request.place or PUBLISHED
+        place: str | None = request.place
         seen: set[str] = set()
         number = 0
         while place:

@@ -24,7 +24,7 @@ from breakeven.offers.importers import gpuhunt_live as live
 from breakeven.offers.importing import ImportedRow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from breakeven.offers.importing import Request
 
@@ -44,16 +44,14 @@ class GpuhuntImporter:
     """Reads gpuhunt's catalog format."""
 
     name = "gpuhunt"
-    has_default_place = True
+
+    def default_place(self, environment: Mapping[str, str]) -> str:
+        """A folder or a mirror that the environment names, else what gpuhunt publishes."""
+        return environment.get("GPUHUNT_CATALOG_DIR") or environment.get("GPUHUNT_CATALOG_URL") or PUBLISHED
 
     def rows(self, request: Request) -> Iterator[ImportedRow]:
         """Every row of every provider file."""
-        place = (
-            request.place
-            or request.environment.get("GPUHUNT_CATALOG_DIR")
-            or request.environment.get("GPUHUNT_CATALOG_URL")
-            or PUBLISHED
-        )
+        place = request.place
         if is_url(place):
             clouds = live.CLOUDS if place == PUBLISHED and live.is_installed() else {}
             if request.provider not in clouds:

@@ -22,7 +22,7 @@ from breakeven.offers.fetching import fetch, is_url, shown
 from breakeven.offers.importing import ImportedRow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from breakeven.offers.importing import Request
 
@@ -50,13 +50,13 @@ class SkypilotImporter:
     """Reads SkyPilot's vms.csv."""
 
     name = "skypilot"
-    has_default_place = False
+
+    def default_place(self, _environment: Mapping[str, str]) -> None:
+        """None: the catalog is many files, one for each provider."""
 
     def rows(self, request: Request) -> Iterator[ImportedRow]:
         """Two rows at most per line: on-demand and spot."""
         place = request.place
-        if place is None:
-            raise InputError("place-missing", text=self.name)
         provider = request.provider or _folder(place)
         if is_url(place):
             content = fetch(place, allows_private=request.allows_private_addresses)

@@ -13,7 +13,7 @@ from breakeven.offers.catalogs import json_list
 from breakeven.offers.importing import ImportedRow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from breakeven.offers.importing import Request
 
@@ -25,11 +25,14 @@ class VastImporter:
     """Reads the bundles API, or an answer of it saved to a file."""
 
     name = "vast"
-    has_default_place = True
+
+    def default_place(self, _environment: Mapping[str, str]) -> str:
+        """The public service."""
+        return PUBLISHED
 
     def rows(self, request: Request) -> Iterator[ImportedRow]:
         """The on-demand and the interruptible offer of every bundle."""
-        offers, _ = json_list(request.place or PUBLISHED, request, key="offers", max_bytes=MAX_BYTES)
+        offers, _ = json_list(request.place, request, key="offers", max_bytes=MAX_BYTES)
         for number, bundle in enumerate(offers, start=1):
             yield from _rows(number, bundle)
 
