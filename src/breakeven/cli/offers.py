@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
     from typing import Any
 
+    from breakeven.actions.offers import OfferFilter
     from breakeven.offers.offer import Offer
     from breakeven.reporting.translations import Locale
 
@@ -142,16 +143,19 @@ def _price(text: str) -> float:
     return value
 
 
-def _offers(arguments: Any) -> list[Offer]:
+def _offers(arguments: Any, gpus: frozenset[str] | None = None) -> list[Offer]:
+    """The offers of the books, or of the shipped book and the store: whole at least for these GPUs (None: for all)."""
     from breakeven.actions.decide import load_offers  # noqa: PLC0415 - `--help` does without
 
-    return load_offers(arguments.offers, amounts=arguments.amounts, store=arguments.store, rates=arguments.rates)
+    return load_offers(
+        arguments.offers, amounts=arguments.amounts, store=arguments.store, gpus=gpus, rates=arguments.rates
+    )
 
 
-def _listed(arguments: Any, offers: list[Offer]) -> list[Offer]:
-    from breakeven.actions.offers import OfferFilter, list_offers  # noqa: PLC0415
+def _wanted(arguments: Any) -> OfferFilter:
+    from breakeven.actions.offers import OfferFilter  # noqa: PLC0415
 
-    wanted = OfferFilter(
+    return OfferFilter(
         gpu=arguments.gpu,
         provider=arguments.provider,
         market=arguments.market,
@@ -159,21 +163,21 @@ def _listed(arguments: Any, offers: list[Offer]) -> list[Offer]:
         region=arguments.region,
         max_usd_per_gpu_h=arguments.max_price,
     )
-    return list_offers(offers, wanted, as_of=arguments.as_of)
 
 
 def run_list(arguments: Any) -> int:
     """Print the offers that pass the filters."""
     from breakeven.actions.decide import read_day  # noqa: PLC0415
-    from breakeven.actions.offers import market_of  # noqa: PLC0415
+    from breakeven.actions.offers import list_offers, market_of  # noqa: PLC0415
     from breakeven.reporting.json_documents import dumps  # noqa: PLC0415
     from breakeven.reporting.offers_documents import offers_document  # noqa: PLC0415
     from breakeven.reporting.offers_text import offers_text  # noqa: PLC0415
     from breakeven.reporting.words import Words  # noqa: PLC0415
 
     day = read_day(arguments.as_of)
-    book = _offers(arguments)
-    offers, market = _listed(arguments, book), market_of(book, as_of=day)
+    wanted = _wanted(arguments)
+    book = _offers(arguments, wanted.gpus())
+    offers, market = list_offers(book, wanted, as_of=day), market_of(book, as_of=day)
     if arguments.json:
         sys.stdout.write(dumps(offers_document(offers, day, market)))
     else:
@@ -271,15 +275,15 @@ def run_refresh(arguments: Any) -> int:
 
 def run_history(arguments: Any) -> int:
     """Print every price of a GPU and draw its median."""
-    from breakeven.actions.offers import history_of  # noqa: PLC0415
+    from breakeven.actions.offers import gpu_of, history_of  # noqa: PLC0415
     from breakeven.reporting.history_text import history_text  # noqa: PLC0415
     from breakeven.reporting.json_documents import dumps  # noqa: PLC0415
     from breakeven.reporting.offers_documents import history_document  # noqa: PLC0415
     from breakeven.reporting.words import Words  # noqa: PLC0415
 
-    history = history_of(
-        arguments.gpu, _offers(arguments), provider=arguments.provider, market=arguments.market, as_of=arguments.as_of
-    )
+    gpu = gpu_of(arguments.gpu)
+    offers = _offers(arguments, frozenset({gpu}))
+    history = history_of(gpu, offers, provider=arguments.provider, market=arguments.market, as_of=arguments.as_of)
     if arguments.json:
         sys.stdout.write(dumps(history_document(history)))
     else:
@@ -307,13 +311,13 @@ def run_check(arguments: Any) -> int:
 
 def run_export(arguments: Any) -> int:
     """Write the offers that pass the filters."""
-    from breakeven.actions.offers import export_offers  # noqa: PLC0415
+    from breakeven.actions.offers import export_offers, list_offers  # noqa: PLC0415
     from breakeven.reporting.json_documents import dumps  # noqa: PLC0415
     from breakeven.reporting.words import Words  # noqa: PLC0415
 
-    offers = [
-        offer for offer in _listed(arguments, _offers(arguments)) if arguments.with_private or not offer.is_private
-    ]
+    wanted = _wanted(arguments)
+    listed = list_offers(_offers(arguments, wanted.gpus()), wanted, as_of=arguments.as_of)
+    offers = [offer for offer in listed if arguments.with_private or not offer.is_private]
     count = export_offers(offers, arguments.target)
     if arguments.json:
         sys.stdout.write(dumps({"written": count, "file": arguments.target}))
