@@ -30,6 +30,7 @@ PROGRAM = str(Path(sysconfig.get_path("scripts")) / "breakeven")
 COMMANDS = {
     "breakeven --help": ([PROGRAM, "--help"], 4.0),
     "breakeven decide (five jobs)": ([PROGRAM, "decide", *FIVE], 12.0),
+    "breakeven decide (hours predicted)": ([PROGRAM, "decide", str(example_path("lora-8b-predicted.yaml"))], 25.0),
 }
 
 

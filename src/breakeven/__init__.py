@@ -18,7 +18,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from breakeven.actions.decide import decide, decide_all, load_job, load_offers
+    from breakeven.actions.decide import decide, decide_all
+    from breakeven.actions.job_files import load_job
+    from breakeven.actions.market import load_offers
+    from breakeven.actions.predict import predict
     from breakeven.decisions.decision import Decision
     from breakeven.jobs.job import Job
     from breakeven.offers.offer import Offer
@@ -26,8 +29,9 @@ if TYPE_CHECKING:
 _HOMES = {
     "decide": "breakeven.actions.decide",
     "decide_all": "breakeven.actions.decide",
-    "load_job": "breakeven.actions.decide",
-    "load_offers": "breakeven.actions.decide",
+    "load_job": "breakeven.actions.job_files",
+    "load_offers": "breakeven.actions.market",
+    "predict": "breakeven.actions.predict",
     "Decision": "breakeven.decisions.decision",
     "Job": "breakeven.jobs.job",
     "Offer": "breakeven.offers.offer",
@@ -47,6 +51,7 @@ __all__ = [
     "decide_all",
     "load_job",
     "load_offers",
+    "predict",
 ]
 
 

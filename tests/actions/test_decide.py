@@ -10,7 +10,7 @@ import pytest
 
 import breakeven
 from breakeven import InputError, decide, decide_all, load_job, load_offers
-from breakeven.actions.decide import read_day
+from breakeven.actions.days import read_day
 from breakeven.actions.examples import example_path
 
 FIVE = ("qlora-8b-10k-pairs", "lora-70b-4bit", "full-8b-bf16", "full-8b-fp8", "dpo-8b")
@@ -115,8 +115,10 @@ def test_a_model_configuration_is_looked_for_beside_the_job(tmp_path: Path) -> N
         with pytest.raises(InputError) as caught:
             load_job(job)
         assert caught.value.code == code
-    (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama", "hidden_size": 4096}), encoding="utf-8")
-    assert load_job(job).model == "config.json"
+    sizes = {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4}
+    config = {"model_type": "llama", "vocab_size": 100, **sizes}
+    (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    assert load_job(job).model == str(tmp_path / "config.json")
 
 
 def test_days() -> None:

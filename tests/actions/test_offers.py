@@ -8,9 +8,9 @@ import pytest
 from breakeven import ExternalError, InputError, decide
 from breakeven.actions.checklist import import_facts, make_checklist
 from breakeven.actions.compare import compare
-from breakeven.actions.decide import load_offers
 from breakeven.actions.examples import example_path
 from breakeven.actions.identify import identify_all
+from breakeven.actions.market import load_offers
 from breakeven.actions.offers import (
     OfferFilter,
     add_offer,

@@ -11,7 +11,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from breakeven.actions.decide import stored_offers
+from breakeven.actions.market import stored_offers
 from breakeven.actions.offers import OfferFilter, history_of, import_offers, list_offers, market_of, refresh_offers
 from breakeven.cli.main import main
 from breakeven.errors import ExternalError, InputError

@@ -13,6 +13,7 @@ import pytest
 
 from breakeven.actions.examples import example_path
 from breakeven.cli.main import COMMANDS, main
+from tests.jobs.foreign.reading import SAMPLES
 from tests.jobs.test_read import MALFORMED
 from tests.offers.test_book import MALFORMED as MALFORMED_BOOKS
 
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 Golden = "Callable[[str, str], None]"
 JOB = str(example_path("qlora-8b-10k-pairs.yaml"))
 DAY = ("--as-of", "2026-10-19")
+API_SAMPLES = Path(__file__).parents[1] / "apis" / "samples"
+RENT_OR_API = ("rent-or-api", str(example_path("serve-8b-or-api.yaml")), *DAY)
+FLEET = Path(__file__).parents[1] / "evidence" / "samples" / "fleet.csv"
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
@@ -74,6 +78,29 @@ COMMAND_LINES: dict[str, tuple[str, ...]] = {
     "checklist-lowcostgpu-fr": ("checklist", "lowcostgpu", *DAY, "--locale", "fr"),
     "decide-month": ("decide", str(example_path("full-8b-bf16.yaml")), JOB, *DAY),
     "decide-notebooks": ("decide", str(example_path("notebooks-8-users.yaml")), *DAY),
+    "jobs-import": ("jobs", "import", str(SAMPLES / "qlora.yml"), "--quiet"),
+    "jobs-import-fr": ("jobs", "import", str(SAMPLES / "llama3_lora_sft.yaml"), "--quiet", "--locale", "fr"),
+    "predict": ("predict", str(example_path("lora-8b-predicted.yaml")), *DAY),
+    "predict-fr": ("predict", str(example_path("serve-8b-predicted.yaml")), *DAY, "--locale", "fr"),
+    "predict-json": ("predict", str(example_path("lora-8b-predicted.yaml")), *DAY, "--json"),
+    "rent-or-api": RENT_OR_API,
+    "rent-or-api-usage-fr": (
+        *RENT_OR_API,
+        "--usage",
+        str(API_SAMPLES / "usage.csv"),
+        "--api-prices",
+        str(API_SAMPLES / "prices.csv"),
+        "--locale",
+        "fr",
+    ),
+    "rent-or-api-json": (*RENT_OR_API, "--json"),
+    "decide-predicted": ("decide", str(example_path("lora-8b-predicted.yaml")), *DAY),
+    "decide-served-fr": ("decide", str(example_path("serve-8b-predicted.yaml")), *DAY, "--locale", "fr"),
+    "evidence-list": ("evidence", "list", "--model", "llama-3.1-8b", "--gpu", "h100"),
+    "evidence-show": ("evidence", "show", "qwen-0001"),
+    "evidence-show-json": ("evidence", "show", "inf00139", "--json"),
+    "evidence-check": ("evidence", "check", str(FLEET)),
+    "evidence-check-fr": ("evidence", "check", str(FLEET), "--locale", "fr"),
     "examples": ("examples",),
     "examples-fr": ("examples", "--locale", "fr"),
 }
@@ -107,6 +134,40 @@ def test_golden_output_of_watch(
         status, out, err = run(capsys, "watch", "decision.json", "--as-of", "2026-10-20", "--locale", locale)
         assert (status, err) == (10, "")
         golden(f"watch-{locale}.txt", out)
+
+
+def test_importing_a_job_reports_what_became_of_every_key(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    golden: Callable[[str, str], None],
+) -> None:
+    monkeypatch.chdir(SAMPLES)
+    target = str(tmp_path / "job.yaml")
+    status, out, err = run(capsys, "jobs", "import", "serve_vllm.sh")
+    assert status == 0
+    assert out.startswith("# From serve_vllm.sh, read as vLLM.")
+    golden("jobs-import-report.txt", err)
+    status, out, err = run(capsys, "jobs", "import", "qlora.yml", "-o", target, "--locale", "fr")
+    assert (status, err) == (0, "")
+    golden("jobs-import-report-fr.txt", out.replace(target, "job.yaml"))
+    status, out, err = run(capsys, "jobs", "import", "training_args.json", "--json")
+    assert (status, err) == (0, "")
+    golden("jobs-import-json.txt", out)
+    status, _, err = run(capsys, "jobs", "import", "training_args.json", "-o", target)
+    assert status == 2
+    assert "other content" in err
+    assert run(capsys, "jobs", "import", target)[0] == 2
+    assert run(capsys, "jobs", "export", target)[0] == 2
+
+
+def test_a_configuration_is_decided_and_what_it_leaves_open_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(SAMPLES / "qlora.yml")
+    _, out, err = run(capsys, "decide", path, *DAY, "--json")
+    assert json.loads(out)["decisions"][0]["job"] == "qlora"
+    assert "is read as axolotl" in err
+    assert "data.examples" in err
+    assert run(capsys, "decide", path, *DAY, "--quiet")[2] == ""
 
 
 def test_json_is_the_interface_exactly(capsys: pytest.CaptureFixture[str]) -> None:
@@ -145,7 +206,28 @@ def test_json_is_the_interface_exactly(capsys: pytest.CaptureFixture[str]) -> No
     ]
     assert decision["reason"]["code"]
     assert decision["reason"]["text"]
-    assert all(decision[name] is None for name in ("next", "deadline", "front", "advice", "sensitivity"))
+    assert all(decision[name] is None for name in ("deadline", "front", "advice", "sensitivity"))
+    assert (a100["p_cheapest"], a100["expected_regret_usd"], h100["p_cheapest"]) == (1.0, 0.0, 0.0)
+    assert h100["expected_regret_usd"] == pytest.approx(1.4 - 0.702)
+    assert pair["p_wins"] == 0.0
+    assert set(decision["next"]) == {"do", "why", "worth_usd", "costs_usd"}
+    assert (decision["next"]["do"], decision["next"]["worth_usd"]) == ("rent", 0.0)
+    assert decision["next"]["costs_usd"] == pytest.approx(1.80, abs=0.02)
+
+
+def test_what_a_changed_key_moves_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    faster = "known.nvidia-h100-sxm-80gb={speedup: 4, over: nvidia-a100-sxm-80gb}"
+    _, out, _ = run(capsys, "decide", JOB, *DAY, "--what-if", faster)
+    assert "the choice moves from" in " ".join(out.split())
+    _, out, _ = run(capsys, "decide", JOB, *DAY, "--what-if", "success_rate=0.5", "--what-if", "runs=3", "--json")
+    [decision] = json.loads(out)["decisions"]
+    assert decision["before"] == {"choice": decision["choice"], "usd_mean": pytest.approx(0.702)}
+    assert decision["options"][0]["usd"]["mean"] == pytest.approx(1.404)
+    _, out, _ = run(capsys, "decide", JOB, *DAY, "--what-if", "limits.budget_usd=0.1")
+    assert "then there is nothing to rent" in " ".join(out.split())
+    for words in (("--what-if", "runs"), ("--what-if", "runz=3"), ("--what-if", "runs=2", "--record", "r.json")):
+        status, _, err = run(capsys, "decide", JOB, *DAY, *words)
+        assert (status, err.count("Traceback")) == (2, 0)
 
 
 def test_json_is_complete_when_one_of_several_jobs_has_no_answer(
@@ -244,6 +326,9 @@ def test_help_of_every_command_has_an_example(capsys: pytest.CaptureFixture[str]
         ("gpus", "list"),
         ("gpus", "show"),
         ("gpus", "identify"),
+        ("jobs", "import"),
+        ("evidence", "add"),
+        ("evidence", "check"),
         ("offers", "add"),
         ("offers", "import"),
         ("offers", "refresh"),
@@ -255,7 +340,7 @@ def test_help_of_every_command_has_an_example(capsys: pytest.CaptureFixture[str]
             assert caught.value.code == 0
             out = capsys.readouterr().out
             assert all(len(line) <= 100 for line in out.splitlines())
-            if words not in {("gpus",), ("offers",)}:
+            if words not in {("evidence",), ("gpus",), ("jobs",), ("offers",)}:
                 assert ("Exemple" if locale == "fr" and words else "Example") in out
 
 
@@ -312,9 +397,9 @@ def test_examples_are_written_where_asked(tmp_path: Path, capsys: pytest.Capture
         capsys, "decide", *(str(path) for path in sorted((tmp_path / "demo").glob("*.yaml"))), *DAY, "--json"
     )
     assert status == 0
-    assert len(json.loads(out)["decisions"]) == 12
+    assert len(json.loads(out)["decisions"]) == 15
     status, out, _ = run(capsys, "examples", "--json")
-    assert len(json.loads(out)["examples"]) == 13
+    assert len(json.loads(out)["examples"]) == 16
 
 
 def test_identify_reads_names_from_standard_input() -> None:
@@ -345,3 +430,27 @@ def test_escapes_in_keys_columns_and_file_names_are_not_obeyed(
         status, _, err = run(capsys, *words)
         assert status == 2
         assert "\x1b" not in err
+
+
+def test_rent_or_api_exits_3_where_nothing_can_be_said_and_2_where_the_input_is_wrong(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    job = tmp_path / "job.yaml"
+    text = example_path("serve-8b-or-api.yaml").read_text(encoding="utf-8")
+    job.write_text(text.replace("requests_per_s: 4, peak_requests_per_s: 12, ", ""), encoding="utf-8")
+    status, out, err = run(capsys, "rent-or-api", str(job), *DAY, "--json")
+    document = json.loads(out)
+    assert (status, err, document["choice"], document["reason"]["code"]) == (3, "", None, "load-unknown")
+    assert document["curve"]
+    assert document["break_even_tokens_per_day"] > 0
+    for words, told in (
+        (("--usage", str(tmp_path / "none.csv")), "none.csv: there is no such file"),
+        (("--usage", str(job)), "job.yaml, line 1"),
+        (("--api-prices", str(tmp_path)), "this is a folder"),
+    ):
+        status, out, err = run(capsys, "rent-or-api", str(job), *words, "--json")
+        assert (status, out) == (2, "")
+        assert told in err
+    status, out, err = run(capsys, "rent-or-api", JOB, *DAY)
+    assert (status, out) == (2, "")
+    assert "key task" in err

@@ -102,6 +102,13 @@ def test_quantities_take_the_usual_suffixes() -> None:
     assert job.gpus == (8, 16)
 
 
+def test_flags_are_true_or_false_in_any_case() -> None:
+    job = read_job("job: x\npacking: True\nlora_rank: 16\nkv_bits: 8\ntraffic: {concurrency: 64}\n")
+    assert (job.packing, job.lora_rank, job.kv_bits, job.traffic.concurrency) == (True, 16, 8, 64)
+    assert read_job("job: x\npacking: false").packing is False
+    assert read_job("job: x").packing is None
+
+
 def test_checks_keep_their_parameters() -> None:
     job = read_job("job: x\nacceptance: [not-empty, {regex: '^ok'}, {length: {min: 3}}]\n")
     assert job.acceptance == (Check("not-empty", None), Check("regex", "^ok"), Check("length", {"min": "3"}))
@@ -159,7 +166,11 @@ MALFORMED: dict[str, tuple[str, str, str | None, int | None]] = {
     "two checks in one": ("job: x\nacceptance: [{json: , regex: a}]", "check-not-one", "acceptance", 2),
     "checks as a mapping": ("job: x\nacceptance: {json: }", "wrong-kind", "acceptance", 2),
     "unknown model": ("job: x\nmodel: llama-3.1-9b", "unknown-model", "model", 2),
-    "hub id": ("job: x\nmodel: meta-llama/Llama-3.1-8B", "unknown-model", "model", 2),
+    "hub id that nobody knows": ("job: x\nmodel: acme/Llama-3.1-9B", "unknown-model", "model", 2),
+    "packing misspelt": ("job: x\npacking: maybe", "not-a-choice", "packing", 2),
+    "no rank": ("job: x\nlora_rank: 0", "out-of-range", "lora_rank", 2),
+    "one bit": ("job: x\nkv_bits: 1", "out-of-range", "kv_bits", 2),
+    "no concurrency": ("job: x\ntraffic: {concurrency: 0}", "out-of-range", "traffic.concurrency", 2),
     "no GPUs": ("job: x\ngpus: 0", "out-of-range", "gpus", 2),
     "negative GPUs": ("job: x\ngpus: -1", "out-of-range", "gpus", 2),
     "half a GPU": ("job: x\ngpus: 1.5", "not-whole", "gpus", 2),

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 from tests.decisions.market import A100, H100, H100_PCIE, offer
 
-from breakeven.actions.decide import end_of
+from breakeven.actions.days import end_of
 from breakeven.errors import InputError
+from breakeven.evidence.record import Measurement, ServeSetup, TrainSetup
 from breakeven.offers.book import load_shipped_book
 from breakeven.offers.observing import DAYS_UNTIL_OLD, cheapest_of_class, class_of, newest_observations
 from breakeven.offers.offer import Offer
@@ -266,3 +267,29 @@ def _any_offer(chance: random.Random) -> Offer:
 
 def _plain(one: Offer) -> tuple[object, ...]:
     return (one.id, one.usd_per_gpu_h, one.seen_at, one.price.amount, one.source, one.note)
+
+
+def test_measurements_are_kept_once_and_never_overwritten(store_url: str, opened: Opener) -> None:
+    first = Measurement(
+        id="own-1",
+        kind="train",
+        setup=TrainSetup(gpu=A100, n_gpus=8, micro_batch=0.5, tags=("packed",)),
+        results={"tokens_per_s_per_gpu": 1234.5},
+        source="own",
+    )
+    second = Measurement(id="own-2", kind="serve", setup=ServeSetup(gpu=A100), results={}, source="own", fits="oom")
+    store = opened(store_url)
+    assert store.measurements() == []
+    assert store.add_measurements([first, second, first]) == 2
+    assert store.add_measurements([second]) == 0
+    read = store.measurements()
+    assert [(row.id, row.setup, dict(row.results), row.fits, row.is_own) for row in read] == [
+        ("own-1", first.setup, {"tokens_per_s_per_gpu": 1234.5}, None, True),
+        ("own-2", second.setup, {}, "oom", True),
+    ]
+    changed = Measurement(id="own-1", kind="train", setup=first.setup, results={}, source="own")
+    third = Measurement(id="own-3", kind="train", setup=first.setup, results={}, source="own")
+    with pytest.raises(InputError) as caught:
+        store.add_measurements([third, changed])
+    assert caught.value.code == "measurement-conflict"
+    assert len(store.measurements()) == 2

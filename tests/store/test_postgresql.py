@@ -35,7 +35,7 @@ def test_reading_never_makes_the_tables(database_url: str, opened: Opener) -> No
     assert repository.facts("x") == []
     assert run(database_url, TABLES) == []
     repository.add_offers([], importer="a")
-    assert run(database_url, TABLES) == [("breakeven_version",), ("fact",), ("observation",)]
+    assert run(database_url, TABLES) == [("breakeven_version",), ("fact",), ("measurement",), ("observation",)]
     assert repository.offers() == []
 
 

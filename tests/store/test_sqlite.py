@@ -111,6 +111,7 @@ def test_a_store_of_the_first_version_is_brought_up_to_date(path: Path) -> None:
     SqliteRepository(path).add_offers([offer(A100, 1.0)], importer="a")
     with sqlite3.connect(path) as connection:
         connection.execute("DROP TABLE fact")
+        connection.execute("DROP TABLE measurement")
         connection.execute("PRAGMA user_version = 1")
     connection.close()
     repository = SqliteRepository(path)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from breakeven.actions.decide import end_of, load_offers, read_day
+from breakeven.actions.days import end_of, read_day
+from breakeven.actions.market import load_offers
 from breakeven.documents import read_text
 from breakeven.errors import ExternalError, InputError, nearest
 from breakeven.offers.checklist import Answer, Checklist, answers_of, read_facts

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from breakeven.actions.decide import decide_all, end_of, load_offers, read_day
+from breakeven.actions.days import end_of, read_day
+from breakeven.actions.decide import decide_all
+from breakeven.actions.market import load_offers
 from breakeven.actions.offers import gpu_of
 from breakeven.decisions.comparison import (
     Comparison,

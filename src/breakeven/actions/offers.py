@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from breakeven import plugins
-from breakeven.actions.decide import end_of, read_day
+from breakeven.actions.days import end_of, read_day
 from breakeven.actions.writing import write_whole
 from breakeven.errors import BreakevenError, InputError, nearest
 from breakeven.gpus import catalog

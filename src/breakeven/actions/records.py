@@ -7,12 +7,16 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from breakeven.actions.decide import decide_all, load_offers_for, read_day
+from breakeven.actions.architectures import with_config_path
+from breakeven.actions.days import read_day
+from breakeven.actions.decide import decide_all
+from breakeven.actions.job_files import job_of_text
+from breakeven.actions.market import load_offers_for
 from breakeven.actions.writing import write_whole
 from breakeven.decisions.watching import compared
 from breakeven.documents import read_text
 from breakeven.errors import BreakevenError, InputError
-from breakeven.jobs.read import MAX_JOB_BYTES, read_job
+from breakeven.jobs.read import MAX_JOB_BYTES
 from breakeven.version import __version__
 
 if TYPE_CHECKING:
@@ -109,12 +113,12 @@ def watch(
     """
     record = read_record(path)
     named = list(books) or [book["file"] for book in record["books"]]
-    jobs = [read_job(job["text"], file=job["file"]) for job in record["jobs"]]
+    jobs = [with_config_path(job_of_text(job["text"], file=job["file"]), job["file"]) for job in record["jobs"]]
     day = read_day(as_of)
     offers = load_offers_for(
         jobs, day, named, amounts=amounts or record["amounts"], store=store, rates=rates or record["rates"]
     )
-    decisions = decide_all(jobs, offers=offers, as_of=day)
+    decisions = decide_all(jobs, offers=offers, as_of=day, store=store)
     return [
         compared(record["as_of"], before, decision)
         for before, decision in zip(record["decisions"], decisions, strict=True)

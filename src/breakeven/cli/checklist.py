@@ -33,7 +33,7 @@ def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
 def run(arguments: Any) -> int:
     """Print the checklist, write a questionnaire, or import a filled one."""
     from breakeven.actions.checklist import import_facts, make_checklist, write_text  # noqa: PLC0415
-    from breakeven.actions.decide import load_offers  # noqa: PLC0415
+    from breakeven.actions.market import load_offers  # noqa: PLC0415
     from breakeven.errors import InputError  # noqa: PLC0415
     from breakeven.reporting.checklist_text import checklist_document, checklist_text, questionnaire  # noqa: PLC0415
     from breakeven.reporting.json_documents import dumps  # noqa: PLC0415

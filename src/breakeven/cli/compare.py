@@ -32,7 +32,7 @@ def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
 def run(arguments: Any) -> int:
     """Compare and print."""
     from breakeven.actions.compare import compare  # noqa: PLC0415 - `--help` does without
-    from breakeven.actions.decide import load_offers  # noqa: PLC0415
+    from breakeven.actions.market import load_offers  # noqa: PLC0415
     from breakeven.reporting.comparison_text import comparison_text  # noqa: PLC0415
     from breakeven.reporting.json_documents import comparison_document, dumps  # noqa: PLC0415
     from breakeven.reporting.words import Words  # noqa: PLC0415

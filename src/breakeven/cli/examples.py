@@ -25,8 +25,8 @@ def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
 
 def run(arguments: Any) -> int:
     """List the examples, or write them."""
-    from breakeven.actions.decide import load_job  # noqa: PLC0415 - `--help` does without
     from breakeven.actions.examples import example_paths, write_examples  # noqa: PLC0415
+    from breakeven.actions.job_files import load_job  # noqa: PLC0415 - `--help` does without
     from breakeven.reporting.json_documents import dumps  # noqa: PLC0415
     from breakeven.reporting.words import Words  # noqa: PLC0415
 

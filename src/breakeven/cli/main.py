@@ -23,13 +23,17 @@ if TYPE_CHECKING:
 COMMANDS = {
     "decide": "rank today's offers for a job by cost per accepted result; name the winner, say why, and when it flips",
     "compare": "two exact SKUs side by side: specifications, prices with dates, break-even speedup",
+    "jobs": "a job file from the configuration of another tool: axolotl, LLaMA-Factory, torchtune, vllm, ...",
+    "predict": "memory fit, hours and tokens/s of a job on each GPU, with intervals and what they rest on",
+    "rent-or-api": "rented GPUs against managed APIs for an inference job: break-even volume, today's load, or both",
     "gpus": "the GPU catalog: list it, show one product with sources, identify names",
     "offers": "what is for rent: list, add, import, refresh, check and export offers, and their history",
+    "evidence": "what has been measured, by whom: list, show, add and import; check the predictions against a table",
     "checklist": "what to ask a provider before you reserve, answered where the book or your notes know",
     "watch": "decide recorded decisions again with today's prices; exit status 10 when a winner flipped",
     "examples": "list the example jobs and books, or write them to a folder",
 }
-"""Every command with its one-line summary; each lives in `cli/<command>.py`."""
+"""Every command with its one-line summary; each lives in `cli/<command>.py`, dashes as underscores."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -62,7 +66,7 @@ def build_parser(argv: Sequence[str], locale: Locale) -> Parser:
         told = translated(summary, locale)
         command = commands.add_parser(name, help=told, description=told, allow_abbrev=False)
         if name == typed:
-            import_module(f"breakeven.cli.{name}").add_arguments(command, locale)
+            import_module(f"breakeven.cli.{name.replace('-', '_')}").add_arguments(command, locale)
     return parser
 
 

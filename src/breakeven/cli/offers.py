@@ -145,7 +145,7 @@ def _price(text: str) -> float:
 
 def _offers(arguments: Any, gpus: frozenset[str] | None = None) -> list[Offer]:
     """The offers of the books, or of the shipped book and the store: whole at least for these GPUs (None: for all)."""
-    from breakeven.actions.decide import load_offers  # noqa: PLC0415 - `--help` does without
+    from breakeven.actions.market import load_offers  # noqa: PLC0415 - `--help` does without
 
     return load_offers(
         arguments.offers, amounts=arguments.amounts, store=arguments.store, gpus=gpus, rates=arguments.rates
@@ -167,7 +167,7 @@ def _wanted(arguments: Any) -> OfferFilter:
 
 def run_list(arguments: Any) -> int:
     """Print the offers that pass the filters."""
-    from breakeven.actions.decide import read_day  # noqa: PLC0415
+    from breakeven.actions.days import read_day  # noqa: PLC0415
     from breakeven.actions.offers import list_offers, market_of  # noqa: PLC0415
     from breakeven.reporting.json_documents import dumps  # noqa: PLC0415
     from breakeven.reporting.offers_documents import offers_document  # noqa: PLC0415
@@ -187,7 +187,7 @@ def run_list(arguments: Any) -> int:
 
 def run_add(arguments: Any) -> int:
     """Record one offer."""
-    from breakeven.actions.decide import read_day  # noqa: PLC0415
+    from breakeven.actions.days import read_day  # noqa: PLC0415
     from breakeven.actions.offers import add_offer  # noqa: PLC0415
     from breakeven.errors import InputError  # noqa: PLC0415
     from breakeven.reporting.json_documents import dumps  # noqa: PLC0415

@@ -10,8 +10,10 @@ from breakeven.reporting.translations import LOCALES, translated
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser
+    from collections.abc import Callable
     from typing import Any
 
+    from breakeven.jobs.foreign.reading import Imported
     from breakeven.reporting.terminal import Style
     from breakeven.reporting.translations import Locale
 
@@ -72,6 +74,19 @@ def add_store_option(group: Any, locale: Locale) -> None:
             locale,
         ),
     )
+
+
+def import_teller(path: str, arguments: Any) -> Callable[[Imported], None]:
+    """Tells on standard error what a decision on another tool's configuration rests on."""
+
+    def tell(imported: Imported) -> None:
+        from breakeven.reporting.import_text import import_note  # noqa: PLC0415 - job files do without
+        from breakeven.reporting.words import Words  # noqa: PLC0415
+
+        if not arguments.quiet:
+            sys.stderr.write(import_note(imported, path, Words(arguments.locale)))
+
+    return tell
 
 
 def style_of(arguments: Any) -> Style:

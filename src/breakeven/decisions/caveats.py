@@ -37,12 +37,18 @@ def caveats(
 ) -> tuple[Caveat, ...]:
     """Every caveat of a decision: claims first, then what was compared, then the prices."""
     feasible = [option for option in options if option.infeasible is None]
+    of_choice = [
+        pair for pair in pairs if choice is None or choice.offer.gpu in {pair.dear.offer.gpu, pair.cheap.offer.gpu}
+    ]
     found = [
         *_claims(job, choice, feasible, pairs),
-        *_open_pairs(pairs),
-        *_sku_mixes(pairs, gpus),
+        *_open_pairs(of_choice),
+        *_sku_mixes(of_choice, gpus),
         *_precision(job, feasible, gpus),
+        *_memory_doubts(feasible),
+        *_predictions(choice, feasible),
         *_interruptions(job, feasible),
+        *_model_doubts(feasible),
         *_spread(feasible),
         *_unknown_costs(feasible),
         *_passed_over(choice, feasible, as_of),
@@ -128,10 +134,52 @@ def _precision(job: Job, feasible: Sequence[Option], gpus: Mapping[str, Gpu]) ->
     return [Caveat("fp8-unproven", precision=job.precision, gpus_without=without)]
 
 
+def _memory_doubts(feasible: Sequence[Option]) -> list[Caveat]:
+    """GPUs whose memory is predicted too small, or perhaps too small, for a job that competes on them."""
+    found: dict[tuple[str, float], Caveat] = {}
+    for option in feasible:
+        expected = option.forecast
+        doubted = {"no"} if option.basis in {"stated", "measured"} else {"no", "maybe"}
+        if expected is None or expected.memory is None or expected.fits not in doubted:
+            continue
+        need = expected.memory.estimate
+        found.setdefault(
+            (option.offer.gpu, option.gpus),
+            Caveat("memory-doubt", gpu=option.offer.gpu, gpus=expected.gpus, fits=expected.fits, low_gb=need.low,
+                   need_gb=need.median, high_gb=need.high),
+        )  # fmt: skip
+    return list(found.values())
+
+
+def _predictions(choice: Option | None, feasible: Sequence[Option]) -> list[Caveat]:
+    """What the predictions of the choice and of what it is held against had to assume, or reach beyond."""
+    found: dict[tuple[str, object], list[str]] = {}
+    for option in feasible:
+        if option.forecast is None or option.basis == "stated":
+            continue
+        for caveat in option.forecast.caveats:
+            gpus = found.setdefault((caveat.code, caveat.values.get("what")), [])
+            if option.offer.gpu not in gpus:
+                gpus.append(option.offer.gpu)
+    if choice is None:
+        return []
+    return [Caveat(code, what=what, gpus=tuple(gpus)) for (code, what), gpus in found.items()]
+
+
 def _interruptions(job: Job, feasible: Sequence[Option]) -> list[Caveat]:
     if not any(is_interruption_rate_assumed(job, option.offer) for option in feasible):
         return []
     return [Caveat("interruption-rate-assumed", per_machine_hour=ASSUMED_INTERRUPTIONS_PER_MACHINE_H)]
+
+
+def _model_doubts(feasible: Sequence[Option]) -> list[Caveat]:
+    """Interruptible offers whose interruptions come otherwise than one by one at random."""
+    outbid = tuple(
+        option.offer.id
+        for option in feasible
+        if option.offer.market == "interruptible" and option.offer.price.status in {"variable", "floor"}
+    )
+    return [Caveat("interruption-model-invalid", why=("outbid",), offers=outbid)] if outbid else []
 
 
 def _spread(feasible: Sequence[Option]) -> list[Caveat]:

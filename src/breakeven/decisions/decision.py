@@ -12,7 +12,13 @@ if TYPE_CHECKING:
     from breakeven.errors import Caveat, Reason
     from breakeven.jobs.job import Job
     from breakeven.offers.offer import Offer
+    from breakeven.prediction.estimate import Basis
+    from breakeven.prediction.forecast import Forecast
     from breakeven.stats.lognormal import LogNormal
+
+
+BASES: tuple[Basis, ...] = ("measured", "stated", "published", "predicted")
+"""What a number may rest on, firmest first."""
 
 
 class Interval(NamedTuple):
@@ -46,6 +52,14 @@ class Option:
     saving_pct: float | None = None
     sharing: str | None = None
     """Of a notebook: a whole GPU each, a rented slice each, or a shared machine."""
+    basis: Basis = "stated"
+    """What the hours rest on."""
+    p_cheapest: float | None = None
+    """The probability that this option costs least of those that compete; None for one that does not."""
+    expected_regret_usd: float | None = None
+    """What it costs on average more than the least would [USD]."""
+    forecast: Forecast | None = None
+    """What was predicted of the job on these GPUs, memory included; None where nothing was."""
 
     @property
     def usd_mean(self) -> float | None:
@@ -94,6 +108,11 @@ class BreakEven:
     needed_speedup: float | None
 
     @property
+    def basis(self) -> Basis:
+        """What the speedup rests on: the weaker of what the two times do."""
+        return max(self.dear.basis, self.cheap.basis, key=BASES.index)
+
+    @property
     def wins(self) -> bool:
         """Whether the dearer GPU costs less per accepted result, on average over what is uncertain."""
         return (self.dear.usd_mean or 0.0) < (self.cheap.usd_mean or 0.0)
@@ -118,6 +137,55 @@ class Flip(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class InTime:
+    """One option: P(done by the deadline), None without one, and its wall hours [h]."""
+
+    option: Option
+    p_in_time: float | None
+    wall_mean_h: float
+    wall_high_h: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MixedMarkets:
+    """Interruptible while ahead of the deadline, on demand where it is not: chance, wall hours, mean rent [USD]."""
+
+    interruptible: Option
+    on_demand: Option
+    p_in_time: float
+    wall_mean_h: float
+    wall_high_h: float
+    usd_mean: float
+    changeovers: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Timing:
+    """When the cheapest options are done, and the mixed policy where there is a deadline and both markets."""
+
+    deadline_h: float | None
+    options: tuple[InTime, ...]
+    mixed: MixedMarkets | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NextStep:
+    """What to do: `rent`, `benchmark` or `raise-utilisation`, why, what it is worth and what it costs [USD].
+
+    For a benchmark, advised or not: the two options, the first to measure first, how many blocks, and the hours on each
+    machine.
+    """
+
+    do: str
+    why: Reason
+    worth_usd: float
+    costs_usd: float
+    pair: tuple[Option, Option] | None = None
+    blocks: int | None = None
+    hours_each: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Decision:
     """The answer for one job: options by ascending mean cost (infeasible last), the choice, and why."""
 
@@ -131,5 +199,9 @@ class Decision:
     break_even: tuple[BreakEven, ...]
     flips: tuple[Flip, ...]
     caveats: tuple[Caveat, ...]
+    timing: Timing | None
+    """When it is done, where a deadline or interruptions make that a question."""
+    next: NextStep | None
+    """What to do now."""
     left_out: int
     """Kinds of offer (GPU, provider, tier, market) outside the job's limits."""

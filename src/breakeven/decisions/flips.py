@@ -134,7 +134,7 @@ def _success_of_choice(choice: Option, least: float, limits: Limits) -> Flip | N
 def _hours(base: str, farthest: float, choice: Option, rivals: Sequence[Option], job: Job) -> Flip | None:
     """The hours of one attempt at which another option wins; GPUs known by their speedup over it move along."""
     limits, known = job.limits, job.known
-    moving = [option for option in (choice, *rivals) if _rests_on(option.offer.gpu, known) == base]
+    moving = [option for option in (choice, *rivals) if _base_of(option, known) == base]
     if not moving or not rivals:
         return None
 
@@ -153,6 +153,13 @@ def _hours(base: str, farthest: float, choice: Option, rivals: Sequence[Option],
         return None
     named = next((option for option in moving if option.offer.gpu == base), moving[0])
     return None if named.hours is None else Flip("hours", named, named.hours.median, named.hours.median * factor)
+
+
+def _base_of(option: Option, known: Mapping[str, Known]) -> str | None:
+    """The GPU whose known hours an option's hours follow from."""
+    if option.basis == "stated" or option.forecast is None:
+        return _rests_on(option.offer.gpu, known)
+    return option.forecast.over
 
 
 def _rests_on(gpu: str, known: Mapping[str, Known]) -> str | None:

@@ -16,6 +16,7 @@ from breakeven.units import SECONDS_PER_HOUR
 if TYPE_CHECKING:
     from datetime import date
 
+    from breakeven.decisions.times import Time
     from breakeven.gpus.catalog import Gpu
     from breakeven.jobs.job import Interruptions, Job, Limits, Overheads, When
     from breakeven.offers.offer import Offer
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
 
 ASSUMED_INTERRUPTIONS_PER_MACHINE_H = 0.05
 """Where nobody gave a rate. Source: formula 4; said as `interruption-rate-assumed`."""
+
+
+_SERVING = frozenset({"inference", "batch-inference", "embedding"})
+_BY_THE_TOKEN = frozenset({"million-tokens", "response"})
+"""A deployment is held far longer than these take: their rent is a share of it, not a bill of their own."""
 
 
 def outside_limits(offer: Offer, limits: Limits, gpu: Gpu) -> Reason | None:
@@ -44,21 +50,20 @@ def outside_limits(offer: Offer, limits: Limits, gpu: Gpu) -> Reason | None:
     return None
 
 
-def make_option(job: Job, offer: Offer, gpus: int, hours: LogNormal | None, as_of: date) -> Option:
+def make_option(job: Job, offer: Offer, gpus: int, time: Time, as_of: date) -> Option:
     """The option of running the job on that many GPUs of the offer.
 
     Infeasible, with the reason, where it cannot compete.
     """
     billed, machines = billed_gpus(offer, gpus)
-    reason = cannot_be_priced(offer, as_of)
-    if reason is None and hours is None:
-        reason = Reason("no-time", gpu=offer.gpu, gpus=gpus)
-    if reason is not None or hours is None or offer.usd_per_gpu_h is None:
-        return Option(offer, gpus, billed, machines, hours, None, None, None, None, reason)
-    return priced(
-        Option(offer, gpus, billed, machines, hours, _terms(job, offer, billed, machines), None, None, None, None),
-        job,
-    )
+    reason = cannot_be_priced(offer, as_of) or time.unknown
+    option = Option(
+        offer, gpus, billed, machines, time.hours, None, None, None, None, reason,
+        basis=time.basis, forecast=time.forecast,
+    )  # fmt: skip
+    if reason is not None or time.hours is None or offer.usd_per_gpu_h is None:
+        return option
+    return priced(replace(option, terms=_terms(job, offer, billed, machines)), job)
 
 
 def priced(option: Option, job: Job) -> Option:
@@ -180,13 +185,14 @@ def _terms(job: Job, offer: Offer, billed: int, machines: int) -> Terms:
         tiers = None if offer.egress is None else [(tier.from_gb, tier.usd_per_gb) for tier in offer.egress]
         network = None if tiers is None else egress_usd(overheads.egress_gb, tiers)
     per_unit = billed if offer.price.unit == "gpu" else machines
+    is_by_the_token = job.usd_per in _BY_THE_TOKEN and job.task in _SERVING
     return Terms(
         usd_per_gpu_h=offer.usd_per_gpu_h or 0.0,
         gpus_billed=billed,
         success_rate=success_rate,
         failure=job.failure,
-        increment_s=offer.billing_increment_s or 0.0,
-        minimum_s=offer.billing_minimum_s or 0.0,
+        increment_s=0.0 if is_by_the_token else offer.billing_increment_s or 0.0,
+        minimum_s=0.0 if is_by_the_token else offer.billing_minimum_s or 0.0,
         storage_gb=overheads.storage_gb,
         storage_usd_per_gb_month=offer.storage_usd_per_gb_month,
         storage_hours=overheads.storage_hours,

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 from breakeven.costs.break_even import needed_speedup
 from breakeven.decisions.caveats import DAYS_UNTIL_STALE, caveats
-from breakeven.decisions.decision import BreakEven, Decision, Interval, Option
+from breakeven.decisions.certainty import with_standing
+from breakeven.decisions.decision import BreakEven, Decision, Interval, Option, Timing
 from breakeven.decisions.flips import flips
+from breakeven.decisions.next_step import next_step
 from breakeven.decisions.notebooks import is_priced_by_user, notebook_options
 from breakeven.decisions.options import make_option, outside_limits
 from breakeven.decisions.standing import is_old, standing
-from breakeven.decisions.times import attempt_hours
+from breakeven.decisions.times import attempt_hours, time_of
 from breakeven.errors import Reason
 
 if TYPE_CHECKING:
@@ -23,7 +25,11 @@ if TYPE_CHECKING:
     from breakeven.gpus.catalog import Gpu
     from breakeven.jobs.job import Job
     from breakeven.offers.offer import Offer
+    from breakeven.prediction.forecast import Candidate, Forecast
 
+MOST_COMPARED = 8
+"""GPUs of one market that are compared in pairs: the cheapest."""
+MOST_TIMED = 3
 MARKETS = ("on-demand", "interruptible", "reserved")
 
 
@@ -36,14 +42,17 @@ def rank(
     conflicts: Sequence[tuple[Offer, Offer]] = (),
     all_lines: bool = False,
     stale_days: int = DAYS_UNTIL_STALE,
+    forecasts: Mapping[Candidate, Forecast] | None = None,
 ) -> Decision:
     """The decision for a job over the newest observations of a book.
 
     offers : those that compete, none seen after `as_of`; conflicts : pairs of lines that contradict each other;
     all_lines : keep every line, those outside the job's limits too, instead of the cheapest per GPU, provider, tier
-    and market; stale_days : the age beyond which a price raises `stale-price`.
+    and market; stale_days : the age beyond which a price raises `stale-price`; forecasts : what is expected of the job
+    by GPU and count, where the job does not know its hours.
     """
     hours = attempt_hours(job.known)
+    expected = forecasts or {}
     by_user = is_priced_by_user(job)
     made: list[Option] = []
     left_out: set[tuple[str, str, str | None, str]] = set()
@@ -52,17 +61,21 @@ def rank(
         if outside is not None:
             left_out.add((offer.gpu, offer.provider, offer.tier, offer.market))
             if all_lines:
-                made.append(replace(make_option(job, offer, job.gpus[0], None, as_of), infeasible=outside))
+                nothing = time_of(offer.gpu, job.gpus[0], None, None)
+                made.append(replace(make_option(job, offer, job.gpus[0], nothing, as_of), infeasible=outside))
             continue
         if by_user:
             made.extend(notebook_options(job, offer, gpus[offer.gpu], as_of))
             continue
         for index, wanted in enumerate(job.gpus):
-            made.append(make_option(job, offer, wanted, hours.get(offer.gpu) if index == 0 else None, as_of))
+            stated = hours.get(offer.gpu) if index == 0 else None
+            time = time_of(offer.gpu, wanted, stated, expected.get((offer.gpu, wanted)))
+            made.append(make_option(job, offer, wanted, time, as_of))
     options = _ordered(_without_incomplete(made if all_lines else _cheapest_lines(made, as_of)))
     choice = next(iter(contenders(options, as_of)), None)
     if choice is not None:
         options = [_with_saving(option, choice) for option in options]
+    options = with_standing(options, contenders(options, as_of))
     able = contenders(options, as_of)
     choice = next(iter(able), None)
     pairs = () if by_user else _break_evens(able)
@@ -79,8 +92,19 @@ def rank(
         caveats=caveats(
             job, choice, options, pairs, gpus=gpus, as_of=as_of, conflicts=conflicts, stale_days=stale_days
         ),
+        timing=_timing(job, able, options),
+        next=next_step(job, choice, able) if job.known or expected else None,
         left_out=len(left_out),
     )
+
+
+def _timing(job: Job, able: Sequence[Option], options: Sequence[Option]) -> Timing | None:
+    shown = job.limits.deadline_h is not None or any(one.offer.market == "interruptible" for one in able[:MOST_TIMED])
+    if not shown or is_priced_by_user(job):
+        return None
+    from breakeven.decisions.in_time import timing  # noqa: PLC0415 - most decisions do without
+
+    return timing(job, able, options)
 
 
 def _cost_order(option: Option) -> tuple[bool, bool, float, float, str]:
@@ -152,7 +176,8 @@ def _break_evens(feasible: Sequence[Option]) -> tuple[BreakEven, ...]:
     found: list[BreakEven | None] = []
     for market in MARKETS:
         best = _best_per_gpu(option for option in feasible if option.offer.market == market)
-        found.extend(compare_options(one, other, market) for one, other in combinations(best.values(), 2))
+        compared = list(best.values())[:MOST_COMPARED]
+        found.extend(compare_options(one, other, market) for one, other in combinations(compared, 2))
     return tuple(pair for pair in found if pair is not None)
 
 

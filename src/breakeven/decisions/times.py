@@ -2,14 +2,50 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from breakeven.errors import Reason
 from breakeven.stats.lognormal import LogNormal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from breakeven.jobs.job import Known
+    from breakeven.prediction.estimate import Basis
+    from breakeven.prediction.forecast import Forecast
+
+
+class Time(NamedTuple):
+    """Hours of one attempt and what they rest on, or the reason why nobody knows them."""
+
+    hours: LogNormal | None
+    basis: Basis
+    forecast: Forecast | None
+    unknown: Reason | None = None
+    """Why there are no hours."""
+
+
+def time_of(gpu: str, gpus: int, stated: LogNormal | None, forecast: Forecast | None) -> Time:
+    """The hours to go by: measured before stated before published before predicted.
+
+    stated : what the job knows of this GPU and count; memory that is predicted too small rules out what is not known.
+    """
+    if forecast is not None and forecast.basis == "measured" and forecast.hours is not None:
+        return Time(forecast.hours, "measured", forecast)
+    if stated is not None:
+        return Time(stated, "stated", forecast)
+    if forecast is None:
+        return Time(None, "predicted", None, Reason("no-time", gpu=gpu, gpus=gpus))
+    if forecast.fits == "no" and forecast.memory is not None:
+        need = forecast.memory.estimate
+        return Time(
+            forecast.hours,
+            forecast.basis or "predicted",
+            forecast,
+            Reason("does-not-fit", gpu=gpu, gpus=gpus, low_gb=need.low, need_gb=need.median, high_gb=need.high),
+        )
+    unknown = None if forecast.hours is not None else forecast.declined or Reason("no-time", gpu=gpu, gpus=gpus)
+    return Time(forecast.hours, forecast.basis or "predicted", forecast, unknown)
 
 
 def attempt_hours(known: Mapping[str, Known]) -> dict[str, LogNormal]:

@@ -143,6 +143,12 @@ class Traffic:
 
     requests_per_s: float | None = key("number", "Mean requests per second", is_open=True, maximum=1e9)
     peak_requests_per_s: float | None = key("number", "Peak requests per second", is_open=True, maximum=1e9)
+    concurrency: int | None = key(
+        "whole",
+        "Requests in flight at once, for a deployment driven at a fixed concurrency",
+        minimum=1,
+        maximum=1e6,
+    )
     input_tokens: float | None = key("number", "Mean input tokens per request", is_open=True, maximum=1e9)
     output_tokens: float | None = key("number", "Mean output tokens per request", maximum=1e9)
     cached_share: float = key("number", "Share of input tokens served from a cache", default=0.0, maximum=1.0)
@@ -217,13 +223,16 @@ class Job:
     model: str | None = key("text", "Catalog id of the model, or the path of a config.json")
     precision: str | None = key("choice", "Compute precision", choices=PRECISIONS)
     base_bits: int | None = key("whole", "Bits per weight of a quantised base", minimum=2, maximum=16)
+    lora_rank: int | None = key("whole", "Rank of the adapters", minimum=1, maximum=65_536)
     data: Data = key("mapping", "How much there is to process", default=Data, record=Data)
     sequence_length: int | None = key("whole", "Tokens per sequence", minimum=1, maximum=1e8)
     micro_batch: int | None = key(
         "whole", "Sequences per GPU and pass; left out: the largest that fits", minimum=1, maximum=1e6
     )
     global_batch: int | None = key("whole", "Sequences per optimizer step", minimum=1, maximum=1e9)
+    packing: bool | None = key("flag", "Whether short examples share a sequence")
     recompute: str | None = key("choice", "Recomputation of activations", choices=RECOMPUTE)
+    kv_bits: int | None = key("whole", "Bits per value of the key-value cache", minimum=2, maximum=32)
     parallelism: str | None = key("choice", "How the job is spread over GPUs", choices=PARALLELISM)
     stack: Stack = key("mapping", "The software that runs it", default=Stack, record=Stack)
     gpus: tuple[int, ...] = key(

@@ -13,15 +13,16 @@ from breakeven.llms import names
 from breakeven.units import SECONDS_PER_HOUR, parse_number, parse_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
+    from breakeven.jobs.changes import Change
     from breakeven.jobs.keys import Key
 
 MAX_JOB_BYTES = 2**20
 
 
-def read_job(text: str, *, file: str | None = None) -> Job:
-    """The job described by YAML text.
+def read_job(text: str, *, file: str | None = None, changes: Iterable[Change] = ()) -> Job:
+    """The job described by YAML text, with some keys changed (see `jobs.changes`).
 
     A model given as a path is not opened here; see `is_config_path`.
 
@@ -31,6 +32,10 @@ def read_job(text: str, *, file: str | None = None) -> Job:
         root = read_yaml(text, file=file)
         if not isinstance(root, Mapping):
             raise InputError("wrong-kind", line=root.line, found=describe_kind(root), expected="mapping")
+        if changes:
+            from breakeven.jobs.changes import changed  # noqa: PLC0415 - rarely asked for
+
+            root = changed(root, changes)
         job = Job(**_read_record(Job, root, "", is_complete=True))
         _check_together(job, root)
     except BreakevenError as error:
@@ -41,6 +46,15 @@ def read_job(text: str, *, file: str | None = None) -> Job:
 def is_config_path(model: str) -> bool:
     """Whether a model is named by the path of a config.json."""
     return model.endswith(".json")
+
+
+HUB = "hub:"
+"""Begins the id of a model whose configuration is to be fetched from the Hugging Face hub."""
+
+
+def is_hub_id(model: str) -> bool:
+    """Whether a model is named as one to fetch: `hub:owner/name`."""
+    return model.startswith(HUB)
 
 
 def _keys_of(record: type) -> dict[str, Key]:
@@ -99,6 +113,13 @@ def _choice(rules: Key, node: Node, _path: str) -> str:
             "not-a-choice", text=text, choices=rules.choices, candidates=nearest(text, rules.choices, count=1)
         )
     return text
+
+
+def _flag(_rules: Key, node: Node, _path: str) -> bool:
+    text = _scalar(node).text
+    if text.lower() not in {"true", "false"}:
+        raise InputError("not-a-choice", text=text, choices=("true", "false"), candidates=())
+    return text.lower() == "true"
 
 
 def _within(rules: Key, value: float, text: str, factor: float = 1.0) -> float:
@@ -351,6 +372,7 @@ _READERS: dict[str, Callable[[Key, Node, str], Any]] = {
     "text": _text,
     "identifier": _identifier,
     "choice": _choice,
+    "flag": _flag,
     "number": _number,
     "whole": _whole,
     "hours": _hours,
@@ -376,7 +398,7 @@ def _check_together(job: Job, root: Mapping) -> None:
     def line_of(name: str) -> int:
         return root.key_lines.get(name, root.line)
 
-    if job.model is not None and not is_config_path(job.model):
+    if job.model is not None and not (is_config_path(job.model) or is_hub_id(job.model)):
         try:
             names.find(job.model)
         except InputError as error:

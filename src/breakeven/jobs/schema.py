@@ -88,6 +88,10 @@ def _choice(rules: Key) -> dict[str, Any]:
     return {"enum": [*rules.choices, None]}
 
 
+def _flag(_rules: Key) -> dict[str, Any]:
+    return {"type": ["boolean", "null"]}
+
+
 def _texts(_rules: Key) -> dict[str, Any]:
     return {"type": ["array", "null"], "items": {"type": ["string", "number"]}, "uniqueItems": True}
 
@@ -110,6 +114,7 @@ _SIMPLE: dict[str, Any] = {
     "identifier": _text,
     "gpu": _text,
     "choice": _choice,
+    "flag": _flag,
     "number": _quantity("[kKMGBT]"),
     "whole": _whole,
     "hours": _quantity("s|m|min|h|d|w"),

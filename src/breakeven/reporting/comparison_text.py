@@ -176,7 +176,7 @@ def _rulers(comparison: Comparison, words: Words, style: Style) -> list[list[str
         return [
             [
                 f" {title}, {words('{market:code}', market=pair.market)}:",
-                *ruler_lines(pair, "stated", words, glyphs=glyphs),
+                *ruler_lines(pair, pair.basis, words, glyphs=glyphs),
             ]
             for pair in comparison.job_pairs
         ]

@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from breakeven.decisions.certainty import p_wins
 from breakeven.reporting import formats
 from breakeven.reporting.comparison_text import naming
-from breakeven.reporting.terminal import reason_text
+from breakeven.reporting.terminal import next_text, reason_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import date
 
     from breakeven.decisions.comparison import Comparison
-    from breakeven.decisions.decision import BreakEven, Decision, Interval, Option
+    from breakeven.decisions.decision import BreakEven, Decision, Interval, NextStep, Option, Timing
     from breakeven.decisions.month import Month
     from breakeven.gpus.catalog import Gpu
     from breakeven.gpus.names import Identity
+    from breakeven.prediction.estimate import Estimate
     from breakeven.reporting.words import Words
 
 FORMAT = 1
@@ -29,13 +31,23 @@ def dumps(document: Any) -> str:
 
 
 def decisions_document(
-    decisions: Sequence[Decision], as_of: date, words: Sequence[Words], month: Month | None = None
+    decisions: Sequence[Decision],
+    as_of: date,
+    words: Sequence[Words],
+    month: Month | None = None,
+    before: Sequence[Decision] = (),
 ) -> dict[str, Any]:
-    """`decide --json`."""
+    """`decide --json`; `before` : the decisions without the changes of `--what-if`, where there are some."""
+    made = [decision_document(decision, own) for decision, own in zip(decisions, words, strict=True)]
+    for document, one in zip(made, before, strict=False):
+        document["before"] = {
+            "choice": None if one.choice is None else one.choice.offer.id,
+            "usd_mean": None if one.choice is None else one.choice.usd_mean,
+        }
     return {
         "format": FORMAT,
         "as_of": as_of.isoformat(),
-        "decisions": [decision_document(decision, own) for decision, own in zip(decisions, words, strict=True)],
+        "decisions": made,
         "month": None if month is None else _month(month),
     }
 
@@ -82,7 +94,7 @@ def decision_document(decision: Decision, words: Words) -> dict[str, Any]:
         "flips": [
             {"what": flip.what, "of": flip.of.offer.id, "from": flip.start, "to": flip.to} for flip in decision.flips
         ],
-        "next": None,
+        "next": None if decision.next is None else _next(decision.next, words),
         "caveats": [
             {
                 "code": caveat.code,
@@ -91,16 +103,56 @@ def decision_document(decision: Decision, words: Words) -> dict[str, Any]:
             }
             for caveat in decision.caveats
         ],
-        "deadline": None,
+        "deadline": None if decision.timing is None else _deadline(decision.timing),
         "front": None,
         "advice": None,
         "sensitivity": None,
     }
 
 
+def _deadline(timing: Timing) -> dict[str, Any]:
+    mixed = timing.mixed
+    return {
+        "deadline_h": timing.deadline_h,
+        "options": [
+            {
+                "offer": one.option.offer.id,
+                "gpus": one.option.gpus,
+                "p_in_time": one.p_in_time,
+                "wall_h": {"mean": one.wall_mean_h, "high": one.wall_high_h},
+            }
+            for one in timing.options
+        ],
+        "mixed": None
+        if mixed is None
+        else {
+            "offers": [mixed.interruptible.offer.id, mixed.on_demand.offer.id],
+            "p_in_time": mixed.p_in_time,
+            "wall_h": {"mean": mixed.wall_mean_h, "high": mixed.wall_high_h},
+            "rent_usd": mixed.usd_mean,
+            "changeovers": mixed.changeovers,
+        },
+    }
+
+
+def _next(step: NextStep, words: Words) -> dict[str, Any]:
+    text = formats.unbroken(next_text(step, words), words.locale)
+    return {
+        "do": step.do,
+        "why": {"code": step.why.code, **plain(step.why.values), "text": text},
+        "worth_usd": step.worth_usd,
+        "costs_usd": step.costs_usd,
+    }
+
+
 def plain(values: Any) -> dict[str, Any]:
     """Values of a caveat or reason as JSON holds them."""
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+def estimate_document(estimate: Estimate) -> dict[str, float]:
+    """The interval of an estimate."""
+    return {"low": estimate.low, "median": estimate.median, "high": estimate.high}
 
 
 def _interval(interval: Interval | None) -> dict[str, float] | None:
@@ -110,6 +162,7 @@ def _interval(interval: Interval | None) -> dict[str, float] | None:
 def _option(option: Option) -> dict[str, Any]:
     offer, hours, mean = option.offer, option.hours, option.mean
     sharing = {} if option.sharing is None else {"sharing": option.sharing}
+    memory = None if option.forecast is None else option.forecast.memory
     return {
         **sharing,
         "offer": offer.id,
@@ -121,7 +174,7 @@ def _option(option: Option) -> dict[str, Any]:
         "market": offer.market,
         "usd_per_gpu_h": offer.usd_per_gpu_h,
         "price_seen_at": None if offer.seen_at is None else offer.seen_at.date().isoformat(),
-        "basis": None if hours is None else "stated",
+        "basis": None if hours is None else option.basis,
         "hours": None if hours is None else {"low": hours.low, "median": hours.median, "high": hours.high},
         "hours_to_result": _interval(option.hours_to_result),
         "usd": None if option.usd is None or mean is None else {**option.usd._asdict(), "mean": mean.usd},
@@ -135,10 +188,10 @@ def _option(option: Option) -> dict[str, Any]:
             "orchestration": mean.orchestration,
             "delay": mean.delay,
         },
-        "memory_gb": None,
-        "fits": None,
-        "p_cheapest": None,
-        "expected_regret_usd": None,
+        "memory_gb": None if memory is None else estimate_document(memory.estimate),
+        "fits": None if memory is None else memory.fits,
+        "p_cheapest": option.p_cheapest,
+        "expected_regret_usd": option.expected_regret_usd,
         "saving_pct": option.saving_pct,
         "interruptions": None if mean is None else mean.interruptions,
         "infeasible": None
@@ -157,7 +210,7 @@ def _break_even(pair: BreakEven) -> dict[str, Any]:
         "speedup": pair.speedup._asdict(),
         "needed_speedup": pair.needed_speedup,
         "wins": pair.wins,
-        "p_wins": None,
+        "p_wins": p_wins(pair),
     }
 
 

@@ -14,7 +14,7 @@ from breakeven.reporting.ruler import ASCII, UNICODE, ruler_lines
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from breakeven.decisions.decision import BreakEven, Decision, Flip, Interval, Option
+    from breakeven.decisions.decision import BreakEven, Decision, Flip, Interval, NextStep, Option, Timing
     from breakeven.decisions.month import Month
     from breakeven.gpus.catalog import Gpu
     from breakeven.gpus.names import Identity
@@ -46,12 +46,14 @@ def decision_text(decision: Decision, words: Words, style: Style, *, all_lines: 
     blocks = [_title(decision, words, style), _verdict(decision, words, style)]
     pair = _main_pair(decision)
     if pair is not None:
-        blocks.append(ruler_lines(pair, "stated", words, glyphs=UNICODE if style.has_unicode else ASCII))
+        blocks.append(ruler_lines(pair, pair.basis, words, glyphs=UNICODE if style.has_unicode else ASCII))
     blocks.extend(
         (
             _table(decision, words, style, all_lines=all_lines),
             _flips(decision, words),
             _hour_saved(decision, words),
+            [] if decision.timing is None else timing_lines(decision.timing, words),
+            [] if decision.next is None else wrapped(next_text(decision.next, words)),
         )
     )
     blocks.append(_left_out(decision, words))
@@ -287,7 +289,7 @@ def _row(option: Option, words: Words, style: Style, *, names_market: bool) -> l
         formats.rate(offer.usd_per_gpu_h or 0.0, words.locale),
         formats.hours(option.hours_to_result.median, words.locale),
         cost,
-        words("{basis:code}", basis="stated"),
+        words("{basis:code}", basis=option.basis),
     ]
 
 
@@ -326,6 +328,38 @@ def _flip_text(flip: Flip, choice: Option, rival: Option | None, words: Words) -
     }
     is_of_slice = flip.what == "usd_per_gpu_h" and flip.of.offer.is_slice  # priced by its share: says per what
     return words(templates["usd_per_whole_gpu_h" if is_of_slice else flip.what, is_up], **values, pct=100 * flip.to)
+
+
+def timing_lines(timing: Timing, words: Words) -> list[str]:
+    """When the first of the options is done, and the policy that falls back to on-demand capacity."""
+    lines = []
+    for one in timing.options[:1]:
+        name = words.offer(one.option.offer)
+        if one.p_in_time is None:
+            text = words("{name}: 90 % of runs are done within {high:hours} h.", name=name, high=one.wall_high_h)
+        else:
+            text = words(
+                "{name}: in time for the deadline of {deadline:hours} h with {chance:pct}, 90 % of runs within "
+                "{high:hours} h.",
+                name=name, deadline=timing.deadline_h, chance=100 * one.p_in_time, high=one.wall_high_h,
+            )  # fmt: skip
+        lines.extend(wrapped(text))
+    if timing.mixed is not None:
+        mixed = timing.mixed
+        text = words(
+            "Interruptible {gpu:gpu}, falling back to on-demand before the deadline: in time with {chance:pct}, "
+            "{usd:usd} of rent.",
+            gpu=mixed.interruptible.offer.gpu, chance=100 * mixed.p_in_time, usd=mixed.usd_mean,
+        )  # fmt: skip
+        lines.extend(wrapped(text))
+    return lines
+
+
+def next_text(step: NextStep, words: Words) -> str:
+    """What to do next, in a sentence or two."""
+    values = {**step.why.values, "worth": step.worth_usd, "cost": step.costs_usd}
+    code = f"{step.why.code}-once" if step.why.values.get("runs") == 1 else step.why.code
+    return words.coded_reason(Reason(code, **values))
 
 
 def _hour_saved(decision: Decision, words: Words) -> list[str]:

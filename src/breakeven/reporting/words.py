@@ -8,6 +8,7 @@ from __future__ import annotations
 from string import Formatter
 from typing import TYPE_CHECKING, Any
 
+from breakeven.errors import Caveat
 from breakeven.gpus import catalog
 from breakeven.reporting import formats
 from breakeven.reporting.formats import printable
@@ -17,7 +18,7 @@ from breakeven.reporting.translations import translations
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from breakeven.errors import BreakevenError, Caveat
+    from breakeven.errors import BreakevenError
     from breakeven.offers.offer import Offer
     from breakeven.reporting.translations import Locale
 
@@ -25,6 +26,12 @@ _PROVIDERS = {
     "lowcostgpu": "LowCostGPU", "runpod": "Runpod", "lambda": "Lambda", "massed-compute": "Massed Compute",
     "aws": "AWS", "azure": "Azure", "gcp": "GCP", "oci": "OCI", "vastai": "Vast.ai", "coreweave": "CoreWeave",
 }  # fmt: skip
+_TOOLS = {
+    "llama-factory": "LLaMA-Factory",
+    "training-arguments": "TrainingArguments",
+    "vllm": "vLLM",
+    "sglang": "SGLang",
+}
 _FORM_FACTORS = {"sxm": "SXM", "pcie": "PCIe", "nvl": "NVL", "oam": "OAM", "soc": "SoC", "apu": "APU"}
 
 
@@ -87,6 +94,10 @@ class Words(Formatter):
     def provider(self, provider_id: str) -> str:
         """A provider as it writes itself."""
         return _PROVIDERS.get(provider_id, provider_id)
+
+    def tool(self, tool_id: str) -> str:
+        """A tool as it writes itself."""
+        return _TOOLS.get(tool_id, tool_id)
 
     def offer(self, offer: Offer, *, names_market: bool = False) -> str:
         """An offer in words: provider, tier, GPU, and its market where it is not on-demand or `names_market`."""
@@ -187,6 +198,9 @@ _FIELDS: dict[str, Callable[[Words, Any], str]] = {
     "usd": lambda words, value: formats.usd(value, words.locale),
     "rate": lambda words, value: formats.usd(value, words.locale),
     "hours": lambda words, value: formats.hours(value, words.locale),
+    "gb": lambda words, value: formats.scaled(float(f"{value:.2g}"), "GB", words.locale),
+    "why": lambda words, value: words.coded_reason(Caveat(str(value), task=None, objective=None)),
+    "and-list": lambda words, value: _items(words, value, "and"),
     "ratio": lambda words, value: formats.significant(value, 3, words.locale),
     "pct": lambda words, value: formats.percent(value, words.locale),
     "number": _plain_number,
@@ -197,7 +211,9 @@ _FIELDS: dict[str, Callable[[Words, Any], str]] = {
     "offers": _offer_names,
     "code": lambda words, value: words(CODES.get(str(value), str(value).replace("{", "{{").replace("}", "}}"))),
     "skip": lambda words, value: words.skipped(value),
+    "skips": lambda words, value: formats.listed([words.skipped(code) for code in value], words("and")),
     "codes": lambda words, value: formats.listed([words(CODES.get(code, code)) for code in value], words("and")),
+    "tools": lambda words, value: formats.listed([words.tool(tool) for tool in value], words("and")),
     "list": lambda _words, value: ", ".join(str(item) for item in value),
     "or-list": lambda words, value: _items(words, value, "or"),
     "quoted": lambda _words, value: f"'{_shortened(str(value))}'",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
+    from breakeven.evidence.record import Measurement
     from breakeven.offers.offer import Offer
 
 
@@ -53,6 +54,17 @@ class Repository(Protocol):
 
     def facts(self, provider: str) -> list[tuple[str, str, str, str]]:
         """Answers about a provider, newest first."""
+        ...
+
+    def add_measurements(self, rows: Iterable[Measurement]) -> int:
+        """Record measurements, all or none; returns how many were not known yet.
+
+        Raises: InputError `measurement-conflict` where a known id has other content.
+        """
+        ...
+
+    def measurements(self) -> list[Measurement]:
+        """Every recorded measurement, oldest first."""
         ...
 
     def close(self) -> None:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 from breakeven.errors import BreakevenError, ExternalError
 from breakeven.store.merging import Changes, merge_all
-from breakeven.store.repository import Added
 from breakeven.store.rows import NARROWED, sightings_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
+    from breakeven.evidence.record import Measurement
     from breakeven.offers.offer import Offer
-    from breakeven.store.repository import Cheapest
+    from breakeven.store.repository import Added, Cheapest
 
 _WAIT_S = 10.0
 _MIGRATIONS = (
@@ -49,6 +49,15 @@ _MIGRATIONS = (
         source TEXT NOT NULL,
         seen_at TEXT NOT NULL,
         UNIQUE (provider, question, answer, source, seen_at)
+    ) STRICT;
+    """,
+    """
+    CREATE TABLE measurement (
+        number INTEGER PRIMARY KEY,
+        id TEXT NOT NULL,
+        source TEXT NOT NULL,
+        document TEXT NOT NULL,
+        UNIQUE (id, source)
     ) STRICT;
     """,
 )
@@ -142,18 +151,23 @@ class SqliteRepository:
 
     def add_offers(self, offers: Iterable[Offer], *, importer: str) -> Added:
         """Record observations in one transaction, all or none."""
+        with self._transaction() as connection:
+            return self._add(connection, offers, importer)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """The file for writing, all or none."""
         with self._open(writes=True) as connection:
             if connection is None:
-                return Added(0, 0)
+                raise ExternalError("store-failed", file=str(self._path), problem="closed")
             connection.execute("BEGIN IMMEDIATE")
             try:
-                added = self._add(connection, offers, importer)
+                yield connection
                 connection.execute("COMMIT")
             except BaseException:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
-            return added
 
     @staticmethod
     def _add(connection: sqlite3.Connection, offers: Iterable[Offer], importer: str) -> Added:
@@ -213,20 +227,11 @@ class SqliteRepository:
 
     def add_facts(self, provider: str, facts: Iterable[tuple[str, str, str, str]]) -> None:
         """Record answers about a provider (question, answer, source, day), all or none; a known one stays."""
-        with self._open(writes=True) as connection:
-            if connection is None:
-                return
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                connection.executemany(
-                    "INSERT OR IGNORE INTO fact (provider, question, answer, source, seen_at) VALUES (?, ?, ?, ?, ?)",
-                    [(provider, *fact) for fact in facts],
-                )
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
+        with self._transaction() as connection:
+            connection.executemany(
+                "INSERT OR IGNORE INTO fact (provider, question, answer, source, seen_at) VALUES (?, ?, ?, ?, ?)",
+                [(provider, *fact) for fact in facts],
+            )
 
     def facts(self, provider: str) -> list[tuple[str, str, str, str]]:
         """Answers about a provider: question, answer, source, day; newest first."""
@@ -237,6 +242,28 @@ class SqliteRepository:
                 "SELECT question, answer, source, seen_at FROM fact WHERE provider = ? ORDER BY seen_at DESC, number"
             )
             return connection.execute(query, (provider,)).fetchall()
+
+    def add_measurements(self, rows: Iterable[Measurement]) -> int:
+        """Record measurements, all or none; returns how many were not known yet."""
+        from breakeven.store.measurements import new_rows  # noqa: PLC0415 - offers do without
+
+        with self._transaction() as connection:
+            known = {
+                (row[0], row[1]): row[2] for row in connection.execute("SELECT id, source, document FROM measurement")
+            }
+            new = new_rows(rows, known)
+            connection.executemany("INSERT INTO measurement (id, source, document) VALUES (?, ?, ?)", new)
+        return len(new)
+
+    def measurements(self) -> list[Measurement]:
+        """Every recorded measurement, oldest first."""
+        from breakeven.store.measurements import measurement_of  # noqa: PLC0415 - offers do without
+
+        with self._open(writes=False) as connection:
+            if connection is None or connection.execute("PRAGMA user_version").fetchone()[0] < 3:
+                return []
+            rows = connection.execute("SELECT id, source, document FROM measurement ORDER BY number").fetchall()
+        return [measurement_of(row[0], row[1], row[2], str(self._path)) for row in rows]
 
     def close(self) -> None:
         """Close the file."""

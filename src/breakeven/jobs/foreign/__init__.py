@@ -1,0 +1,1 @@
+"""What do the configurations of other tools say of a job?"""

@@ -1,0 +1,1 @@
+"""Does it fit, and how long should it take?"""

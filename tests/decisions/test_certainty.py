@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import random
+from statistics import fmean
+
+import pytest
+
+from breakeven.decisions.certainty import cost_of, p_wins
+from tests.decisions.market import A100, H100, H100_PCIE, decide, offer
+
+
+def test_certain_costs_are_certain() -> None:
+    decision = decide([offer(A100, 0.468), offer(H100, 1.68)])
+    a100, h100 = decision.options
+    assert (a100.p_cheapest, a100.expected_regret_usd) == (1.0, 0.0)
+    assert h100.p_cheapest == 0.0
+    assert h100.expected_regret_usd == pytest.approx(0.698)
+    assert p_wins(decision.break_even[0]) == 0.0
+
+
+def test_equal_costs_share_the_chance() -> None:
+    decision = decide([offer(A100, 1.0, "p"), offer(A100, 1.0, "q")])
+    assert [one.p_cheapest for one in decision.options] == [0.5, 0.5]
+
+
+def test_what_hangs_on_one_cause_moves_together() -> None:
+    decision = decide([offer(A100, 0.468), offer(H100, 1.68)], hours="[1, 4]")
+    assert decision.options[0].p_cheapest == 1.0
+    assert decision.options[1].expected_regret_usd == pytest.approx(
+        (decision.options[1].usd_mean or 0) - (decision.options[0].usd_mean or 0)
+    )
+
+
+def test_an_uncertain_speedup_is_a_chance_and_a_simulation_agrees() -> None:
+    decision = decide([offer(A100, 1.0), offer(H100, 2.0)], hours="10", speedup="[1.5, 2.6]")
+    a100 = next(one for one in decision.options if one.offer.gpu == A100)
+    h100 = next(one for one in decision.options if one.offer.gpu == H100)
+    cost = cost_of(h100)
+    assert cost is not None
+    assert cost.mean == pytest.approx(h100.usd_mean)
+    chance = random.Random(7)
+    drawn = [cost.at(chance.gauss(0, 1)) for _ in range(40_000)]
+    won = fmean(value < 10.0 for value in drawn)
+    assert h100.p_cheapest == pytest.approx(won, abs=0.01)
+    assert (a100.p_cheapest or 0) + (h100.p_cheapest or 0) == pytest.approx(1.0)
+    assert a100.expected_regret_usd == pytest.approx(fmean(10 - min(value, 10.0) for value in drawn), abs=0.03)
+    assert p_wins(decision.break_even[0]) == pytest.approx(h100.p_cheapest, abs=1e-9)
+
+
+def test_options_that_cannot_compete_have_no_chance_told() -> None:
+    old = offer(A100, 0.1, "q", seen="2025-01-01")
+    decision = decide([offer(A100, 1.0), old, offer(H100_PCIE, 1.0)])
+    by_id = {one.offer.id: one.p_cheapest for one in decision.options}
+    assert by_id[old.id] is None
+    assert by_id[offer(H100_PCIE, 1.0).id] is None
