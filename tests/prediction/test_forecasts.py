@@ -7,8 +7,9 @@ from math import log
 import pytest
 
 from breakeven.actions.examples import example_path
+from breakeven.actions.forecasts import forecast_job
 from breakeven.actions.job_files import load_job
-from breakeven.actions.predict import forecast_job, predict
+from breakeven.actions.predict import predict
 from breakeven.errors import InputError
 from breakeven.evidence.record import Measurement
 from breakeven.jobs.job import Job

@@ -9,7 +9,6 @@ from breakeven.actions.days import end_of, read_day
 from breakeven.actions.job_files import load_job
 from breakeven.actions.market import by_place, load_offers_for
 from breakeven.decisions.caveats import DAYS_UNTIL_STALE
-from breakeven.decisions.month import month_of
 from breakeven.decisions.options import cannot_be_priced, outside_limits
 from breakeven.decisions.rank import rank
 from breakeven.gpus import catalog
@@ -99,7 +98,7 @@ def _own_measurements(jobs: Iterable[Job], store: str | None) -> list[Measuremen
     """The user's measurements, where a prediction may need them."""
     if not (store_exists(store) and any(job.model is not None for job in jobs)):
         return []
-    from breakeven.actions.evidence import own_measurements  # noqa: PLC0415 - most decisions do without
+    from breakeven.actions.measurements import own_measurements  # noqa: PLC0415 - most decisions do without
 
     return own_measurements(store)
 
@@ -117,7 +116,7 @@ def _forecasts(job: Job, lines: Iterable[Offer], day: date, own: Sequence[Measur
     candidates = [(gpu, count) for gpu in gpus for count in job.gpus]
     if not own and not _tells_memory(job) and all(gpu in job.known and len(job.gpus) == 1 for gpu in gpus):
         return {}  # every time is known, and what memory it needs hangs on what nobody said
-    from breakeven.actions.predict import forecast_job  # noqa: PLC0415 - many decisions do without
+    from breakeven.actions.forecasts import forecast_job  # noqa: PLC0415 - many decisions do without
 
     return forecast_job(job, candidates, day=day, own=own)
 
@@ -136,5 +135,7 @@ def plan_month(decisions: Sequence[Decision], offers: Iterable[Offer]) -> Month 
     """
     if len(decisions) < 2:
         return None
+    from breakeven.decisions.month import month_of  # noqa: PLC0415 - one job does without
+
     newest, _ = newest_observations(offers, end_of(decisions[0].as_of))
     return month_of(decisions, (offer for offer in newest if offer.market == "reserved"))

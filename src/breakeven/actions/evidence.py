@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from breakeven.actions.architectures import architecture_of
 from breakeven.actions.days import read_day, year_fraction
 from breakeven.actions.job_files import load_job
+from breakeven.actions.measurements import own_measurements, record_measurements
 from breakeven.documents import read_text
 from breakeven.errors import InputError, nearest
 from breakeven.evidence.groups import EvidenceFilter, EvidenceGroup, grouped
@@ -18,7 +19,6 @@ from breakeven.evidence.table import read_table
 from breakeven.gpus import catalog
 from breakeven.prediction.check import CheckReport, check, is_same
 from breakeven.prediction.setups import cannot_predict, is_training, serve_setup, train_setup, work_of
-from breakeven.store.opening import open_store, store_exists
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -30,26 +30,6 @@ if TYPE_CHECKING:
 MAX_TABLE_BYTES = 256 * 2**20
 OWN = "own"
 """The source of what the user measured."""
-
-
-def own_measurements(store: str | None = None) -> list[Measurement]:
-    """Every measurement in the store; a missing store is an empty one."""
-    if not store_exists(store):
-        return []
-    repository = open_store(store)
-    try:
-        return repository.measurements()
-    finally:
-        repository.close()
-
-
-def record_measurements(rows: Iterable[Measurement], store: str | None = None) -> int:
-    """Keep measurements in the store, all or none; returns how many were not known yet."""
-    repository = open_store(store)
-    try:
-        return repository.add_measurements(rows)
-    finally:
-        repository.close()
 
 
 def list_evidence(wanted: EvidenceFilter, *, store: str | None = None) -> list[EvidenceGroup]:

@@ -5,25 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from breakeven.actions.architectures import architecture_of
-from breakeven.actions.days import read_day, year_fraction
-from breakeven.actions.evidence import own_measurements
+from breakeven.actions.days import read_day
+from breakeven.actions.forecasts import forecast_job
 from breakeven.actions.job_files import load_job
-from breakeven.decisions.times import attempt_hours
+from breakeven.actions.measurements import own_measurements
 from breakeven.errors import InputError
 from breakeven.gpus import catalog
 from breakeven.jobs.job import Job
 from breakeven.prediction.forecast import Prediction
-from breakeven.prediction.forecasts import forecasts
 from breakeven.prediction.setups import cannot_predict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from datetime import date
     from pathlib import Path
 
-    from breakeven.evidence.record import Measurement
-    from breakeven.llms.architecture import Architecture
-    from breakeven.prediction.forecast import Candidate, Forecast
+    from breakeven.prediction.forecast import Forecast
 
 
 def predict(
@@ -52,26 +49,6 @@ def predict(
         read, candidates, day=read_day(as_of), own=own_measurements(store), architecture=architecture, advises=True
     )
     return Prediction(read, architecture, tuple(sorted(found.values(), key=_order)))
-
-
-def forecast_job(
-    job: Job,
-    candidates: Sequence[Candidate],
-    *,
-    day: date,
-    own: Sequence[Measurement] = (),
-    architecture: Architecture | None = None,
-    advises: bool = False,
-) -> dict[Candidate, Forecast]:
-    """What is expected of a job on each candidate; nothing where the job cannot be predicted for."""
-    if cannot_predict(job) is not None:
-        return {}
-    shape = architecture or architecture_of(job)
-    if shape is None:
-        return {}
-    return forecasts(
-        job, candidates, shape, known=attempt_hours(job.known), own=own, year=year_fraction(day), advises=advises
-    )
 
 
 def _offered() -> list[str]:

@@ -119,8 +119,8 @@ def _forecasts(job: Job, lines: Iterable[Offer], day: date, store: str | None) -
     has_own = store_exists(store)
     if not has_own and len(job.gpus) == 1 and all(gpu in job.known for gpu in gpus):
         return {}
-    from breakeven.actions.evidence import own_measurements  # noqa: PLC0415 - a job that knows its hours does without
-    from breakeven.actions.predict import forecast_job  # noqa: PLC0415
+    from breakeven.actions.forecasts import forecast_job  # noqa: PLC0415
+    from breakeven.actions.measurements import own_measurements  # noqa: PLC0415 - a job that knows its hours does without
 
     candidates = [(gpu, count) for gpu in dict.fromkeys((*job.known, *gpus)) for count in job.gpus]
     return forecast_job(job, candidates, day=day, own=own_measurements(store) if has_own else ())

@@ -136,8 +136,7 @@ class Flip(NamedTuple):
     against: Option | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class InTime:
+class InTime(NamedTuple):
     """One option: P(done by the deadline), None without one, and its wall hours [h]."""
 
     option: Option
@@ -146,8 +145,7 @@ class InTime:
     wall_high_h: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MixedMarkets:
+class MixedMarkets(NamedTuple):
     """Interruptible while ahead of the deadline, on demand where it is not: chance, wall hours, mean rent [USD]."""
 
     interruptible: Option
@@ -159,8 +157,7 @@ class MixedMarkets:
     changeovers: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Timing:
+class Timing(NamedTuple):
     """When the cheapest options are done, and the mixed policy where there is a deadline and both markets."""
 
     deadline_h: float | None
@@ -168,8 +165,7 @@ class Timing:
     mixed: MixedMarkets | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NextStep:
+class NextStep(NamedTuple):
     """What to do: `rent`, `benchmark` or `raise-utilisation`, why, what it is worth and what it costs [USD].
 
     For a benchmark, advised or not: the two options, the first to measure first, how many blocks, and the hours on each
