@@ -50,7 +50,7 @@ def test_a_usual_job_is_within_reach_of_what_others_measure() -> None:
     assert 2500 < found.median < 5000
     assert 1.5 < found.high / found.low < 4.5
     assert found.basis in {"predicted", "published"}
-    assert len(found.rests_on) == 3
+    assert len(found.rests_on) == 4
 
 
 def test_a_run_of_ones_own_narrows_and_says_so() -> None:

@@ -10,9 +10,10 @@ from breakeven.actions.forecasts import forecast_job
 from breakeven.actions.job_files import load_job
 from breakeven.actions.measurements import own_measurements
 from breakeven.errors import InputError
+from breakeven.evidence.published import published
 from breakeven.gpus import catalog
 from breakeven.jobs.job import Job
-from breakeven.prediction.forecast import Prediction
+from breakeven.prediction.forecast import Prediction, with_contradictions
 from breakeven.prediction.setups import cannot_predict
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from datetime import date
     from pathlib import Path
 
+    from breakeven.evidence.published import PublishedTable
+    from breakeven.evidence.record import Kind, Measurement
     from breakeven.prediction.forecast import Forecast
 
 
@@ -45,10 +48,26 @@ def predict(
         raise InputError("job-not-predictable", file=None if isinstance(job, Job) else str(job), reason=code)
     listed = [catalog.find(gpu).id for gpu in gpus] if gpus is not None else list(read.limits.gpus) or _offered()
     candidates = [(gpu, count) for gpu in dict.fromkeys((*read.known, *listed)) for count in read.gpus]
-    found = forecast_job(
-        read, candidates, day=read_day(as_of), own=own_measurements(store), architecture=architecture, advises=True
-    )
-    return Prediction(read, architecture, tuple(sorted(found.values(), key=_order)))
+    own = own_measurements(store)
+    found = forecast_job(read, candidates, day=read_day(as_of), own=own, architecture=architecture, advises=True)
+    evidence = _evidence_of(found.values(), own)
+    told = [with_contradictions(one, evidence) for one in found.values()]
+    return Prediction(read, architecture, tuple(sorted(told, key=_order)), evidence)
+
+
+def _evidence_of(forecasts: Iterable[Forecast], own: Iterable[Measurement]) -> dict[str, Measurement]:
+    """The measurements that forecasts rest on, by id."""
+    wanted = {row_id for one in forecasts for row_id in one.rests_on}
+    found = {row.id: row for row in own if row.id in wanted}
+    kinds: tuple[Kind, ...] = ("train", "serve")
+    for kind in kinds:
+        table = published(kind) if wanted - set(found) else ()
+        found.update({row.id: row for row in _rows(table, wanted - set(found))})
+    return found
+
+
+def _rows(table: PublishedTable | tuple[()], ids: Iterable[str]) -> Iterable[Measurement]:
+    return [table[place] for row_id in ids for place in table.rows_with("id", row_id)] if table else ()
 
 
 def _offered() -> list[str]:

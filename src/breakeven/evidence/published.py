@@ -68,6 +68,10 @@ class PublishedTable:
             self._found[key] = self._columns[column].rows_with(value)
         return self._found[key]
 
+    def value(self, column: str, index: int) -> Any:
+        """One cell, without making its row."""
+        return self._columns[column][index]
+
     def distinct(self, column: str) -> list[Any]:
         """The different values of a column, None left out."""
         found = self._columns[column]

@@ -28,6 +28,8 @@ class Estimate:
     log_sd: float
     basis: Basis = "predicted"
     rests_on: tuple[str, ...] = ()
+    says: tuple[float, ...] = ()
+    """What each of `rests_on` alone would say: its measured over its physical value, times the target's physics."""
     distance: float = 1.0
     caveats: tuple[Caveat, ...] = ()
 

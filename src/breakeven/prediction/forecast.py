@@ -6,16 +6,18 @@ logarithms are sums of shared factors. What the job knows of one GPU moves the o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from breakeven.errors import Caveat
 from breakeven.stats.kriging import cholesky
 from breakeven.stats.lognormal import LogNormal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from breakeven.errors import Caveat, Reason
+    from breakeven.errors import Reason
+    from breakeven.evidence.record import Measurement
     from breakeven.jobs.job import Job
     from breakeven.llms.architecture import Architecture
     from breakeven.prediction.estimate import Basis, Estimate, JointEstimate
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 Candidate = tuple[str, int]
 """A GPU id and how many of them."""
 
+CONTRADICTION = 1.5
+"""Ratio of what two sources say of one set-up from which they contradict each other."""
 _NOTHING = 1e-5
 """Spread of a logarithm that nobody sees."""
 
@@ -75,6 +79,31 @@ class Prediction:
     job: Job
     architecture: Architecture
     forecasts: tuple[Forecast, ...]
+    evidence: Mapping[str, Measurement]
+    """The measurements that they rest on, by id."""
+
+
+def with_contradictions(forecast: Forecast, evidence: Mapping[str, Measurement]) -> Forecast:
+    """The forecast, with a caveat where sources that measured its GPU say very different things of it."""
+    speed = forecast.throughput
+    if speed is None:
+        return forecast
+    said = {
+        row_id: (value, evidence[row_id].source)
+        for row_id, value in zip(speed.rests_on, speed.says, strict=False)
+        if row_id in evidence and evidence[row_id].setup.gpu == forecast.gpu
+    }
+    pairs = [
+        (one, other)
+        for one, (low, source) in said.items()
+        for other, (high, another) in said.items()
+        if source != another and high / low > CONTRADICTION
+    ]
+    if not pairs:
+        return forecast
+    low, high = max(pairs, key=lambda pair: said[pair[1]][0] / said[pair[0]][0])
+    caveat = Caveat("evidence-contradicts", ids=(low, high), low=said[low][0], high=said[high][0])
+    return replace(forecast, caveats=(*forecast.caveats, caveat))
 
 
 def factors_of(covariance: Sequence[Sequence[float]], name: str) -> list[dict[str, float]]:

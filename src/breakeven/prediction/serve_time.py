@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass, replace
 from functools import cache
 from heapq import nlargest
-from math import sqrt
+from math import exp, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -390,7 +390,8 @@ def _estimates(
                 log_median=log_median,
                 log_sd=widths[index] * sqrt(covariance[index][index]),
                 basis=_basis(one.point, rows),
-                rests_on=_rests_on(rows, weights[index]),
+                rests_on=tuple(row.name for row in _told_most(rows, weights[index])),
+                says=tuple(exp(one.point.log_value + row.error) for row in _told_most(rows, weights[index])),
                 distance=_distance(evidence, one.point, rows),
                 caveats=_caveats(evidence.quantity, one, rows),
             )
@@ -429,9 +430,9 @@ def _basis(target: Point, rows: Sequence[Point]) -> Basis:
     return "predicted"
 
 
-def _rests_on(rows: Sequence[Point], weights: Sequence[float]) -> tuple[str, ...]:
+def _told_most(rows: Sequence[Point], weights: Sequence[float]) -> list[Point]:
     best = nlargest(4, zip(map(abs, weights), range(len(rows)), strict=True))
-    return tuple(rows[index].name for _, index in best)
+    return [rows[index] for _, index in best]
 
 
 def _distance(evidence: _Evidence, target: Point, rows: Sequence[Point]) -> float:

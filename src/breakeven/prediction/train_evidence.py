@@ -133,9 +133,9 @@ class TrainEvidence:
         if gpu not in self._spread:
             grouped: dict[str, list[int]] = {}
             for index in self._table.rows_with("gpu", gpu):
-                row = self._table[index]
-                if tokens_per_s_per_gpu(row) is not None:
-                    grouped.setdefault(source_named(row.source), []).append(index)
+                told = self._table.value("tokens_per_s_per_gpu", index) is not None
+                if told or tokens_per_s_per_gpu(self._table[index]) is not None:
+                    grouped.setdefault(source_named(self._table.value("source", index)), []).append(index)
             self._spread[gpu] = grouped
         return self._spread[gpu]
 

@@ -9,7 +9,7 @@ Source: Rasmussen and Williams (2006), Gaussian Processes for Machine Learning, 
 from __future__ import annotations
 
 from dataclasses import replace
-from math import log, sqrt
+from math import exp, log, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 from breakeven.errors import Caveat, Reason
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from breakeven.prediction.train_evidence import TrainEvidence
 
 _NEIGHBOURS = 40
-_SHOWN = 3
+_SHOWN = 4
 _NEAR = 1.0
 _SMALLEST_GAIN = 1e-4
 _LOWEST_SPEEDUP = 0.8
@@ -266,6 +266,7 @@ def _estimate(
         log_sd=sqrt(max(variance, 0.0)),
         basis=_basis(target, posterior.neighbours),
         rests_on=tuple(known.row.id for known in ranked[:_SHOWN]),
+        says=tuple(exp(target.log_physics + known.deviation) for known in ranked[:_SHOWN]),
         distance=_distance(target, posterior.neighbours, fit),
         caveats=(*target.shape.caveats, *(Caveat("extrapolated", what=what) for what in context.beyond)),
     )

@@ -245,6 +245,7 @@ CAVEATS: dict[str, str] = {
     "extrapolated": "Beyond the evidence ({what:code}): the interval is wider.",
     "assumed": "Nobody said {what:code}: {value} is assumed.",
     "assumed-bare": "Nobody said {what:code}: a usual value is assumed.",
+    "evidence-contradicts": "Measurements contradict each other: {ids:and-list} say {low:number} and {high:number} tokens/s per GPU for this job; neither is averaged away, the interval holds both.",
     "under-load": "Under load the time to first token ({what:code}) depends on how requests arrive: a range, not a point.",
     "memory-assumed": "Memory: nobody said {what:code}, a usual value is assumed.",
     "claim-contradicted": "{claim:code} ({source}) does not hold today: {prefers:gpu} against {choice:gpu} is a speed ratio of {speedup:ratio} where {needed_speedup:ratio} decides; renting {choice:gpu} saves {saving_pct:pct}.",

@@ -11,9 +11,10 @@ from breakeven.reporting.messages import CHANGES
 from breakeven.reporting.terminal import wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from breakeven.errors import Caveat
+    from breakeven.evidence.record import Measurement
     from breakeven.prediction.estimate import Estimate
     from breakeven.prediction.forecast import Forecast, Prediction
     from breakeven.prediction.memory_advice import Fix
@@ -48,6 +49,7 @@ def _document(one: Forecast, words: Words) -> dict[str, Any]:
         "settings": dict(one.settings),
         "basis": one.basis,
         "rests_on": list(one.rests_on),
+        "says": [] if one.throughput is None else list(one.throughput.says),
         "distance": None if one.throughput is None else one.throughput.distance,
         "caveats": [_said(caveat, words) for caveat in one.caveats],
         "declined": None
@@ -81,7 +83,7 @@ def prediction_text(prediction: Prediction, words: Words, style: Style) -> str:
         lines.extend("  " + line for line in _table(told[:_MOST_ROWS], words, style, is_served=is_served))
         if len(told) > _MOST_ROWS:
             lines.append("  " + words("... and {n} more (--json)", n=len(told) - _MOST_ROWS))
-        lines.extend(["", *_rests_on(told, words)])
+        lines.extend(["", *_rests_on(told, prediction.evidence, words)])
     lines.extend(_declined(prediction.forecasts, words))
     lines.extend(_changes(told, words))
     notes = _caveats(told, words)
@@ -128,17 +130,27 @@ def _span(low: float, high: float, words: Words, style: Style) -> str:
     return first if first == last else f"{first}{dash}{last}"
 
 
-def _rests_on(told: Sequence[Forecast], words: Words) -> list[str]:
+def _rests_on(told: Sequence[Forecast], evidence: Mapping[str, Measurement], words: Words) -> list[str]:
     """Which evidence moved the first line most, and how far it is from the job."""
     first = next((one for one in told if one.rests_on), None)
     if first is None or first.throughput is None:
         return wrapped(words("Ranges are 80 % intervals. No measurement is near: the sizes of model and GPU decide."))
     text = words(
-        "Ranges are 80 % intervals. The {gpu:gpu} rests most on {ids:and-list} ('breakeven evidence show ID').",
+        "Ranges are 80 % intervals. What the {gpu:gpu} rests most on, and what each alone would say of it "
+        "('breakeven evidence show ID'):",
         gpu=first.gpu,
-        ids=first.rests_on[:_MOST_IDS],
     )
-    return wrapped(text)
+    lines = wrapped(text)
+    for row_id, says in list(zip(first.rests_on, first.throughput.says, strict=False))[:_MOST_IDS]:
+        row = evidence.get(row_id)
+        if row is not None:
+            told_by = words(
+                "{id}: {says:number} tokens/s; {model} on {gpu:gpu}, {source}",
+                id=row_id, says=says, model=formats.printable(row.setup.model or words("unknown")), gpu=row.setup.gpu,
+                source=words("own") if row.is_own else formats.printable(row.source),
+            )  # fmt: skip
+            lines.extend(wrapped(told_by, "    ", "      "))
+    return lines
 
 
 def _declined(forecasts: Sequence[Forecast], words: Words) -> list[str]:
