@@ -53,3 +53,36 @@ def test_options_that_cannot_compete_have_no_chance_told() -> None:
     by_id = {one.offer.id: one.p_cheapest for one in decision.options}
     assert by_id[old.id] is None
     assert by_id[offer(H100_PCIE, 1.0).id] is None
+
+
+def test_a_success_rate_may_be_a_range() -> None:
+    certain = decide([offer(A100, 1.0)], "success_rate: 0.8\n", hours="10")
+    vague = decide([offer(A100, 1.0)], "success_rate: [0.64, 1.0]\n", hours="10")
+    [one], [other] = certain.options, vague.options
+    assert one.usd is not None
+    assert other.usd is not None
+    assert (one.usd.low, one.usd.high) == (12.5, 12.5)
+    assert other.usd.median == pytest.approx(12.5)
+    assert (other.usd.low, other.usd.high) == (pytest.approx(10.0), pytest.approx(10 / 0.64))
+    assert (other.usd_mean or 0) > 12.5
+    cost = cost_of(other)
+    assert cost is not None
+    assert cost.mean == pytest.approx(other.usd_mean)
+    assert cost.low == pytest.approx(10.0, rel=0.02)
+
+
+def test_a_success_rate_common_to_all_changes_no_chance() -> None:
+    prices = [offer(A100, 1.0), offer(H100, 2.0)]
+    rate = decide(prices, "success_rate: [0.5, 0.9]\n", hours="10", speedup="[1.5, 2.6]")
+    plain = decide(prices, hours="10", speedup="[1.5, 2.6]")
+    assert [one.p_cheapest for one in rate.options] == pytest.approx(
+        [one.p_cheapest for one in plain.options], abs=0.01
+    )
+
+
+def test_a_price_that_is_no_quote_is_as_uncertain_as_the_market() -> None:
+    quotes = [offer(A100, usd, name) for usd, name in ((1.0, "a"), (1.2, "b"), (1.5, "c"))]
+    open_price = offer(A100, 0.99, "d", status="estimated")
+    by_id = {one.offer.id: one.p_cheapest for one in decide([*quotes, open_price]).options}
+    assert 0.4 < (by_id[open_price.id] or 0) < 0.7
+    assert (by_id[quotes[0].id] or 0) > 0.3

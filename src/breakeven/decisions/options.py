@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import isfinite
+from math import exp, hypot, isfinite, log
 from typing import TYPE_CHECKING
 
 from breakeven.costs.accepted import AcceptedCost, InterruptionTerms, Terms, accepted_cost
@@ -11,6 +11,7 @@ from breakeven.costs.billing import machines_needed, mean_billed_s
 from breakeven.costs.completed_job import egress_usd, failure_factor
 from breakeven.decisions.decision import Interval, Option
 from breakeven.errors import Reason
+from breakeven.stats.lognormal import Z_90
 from breakeven.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
@@ -76,13 +77,29 @@ def priced(option: Option, job: Job) -> Option:
     if not isfinite(mean.usd):
         rate = None if terms.interruptions is None else terms.interruptions.rate_per_h
         return replace(option, infeasible=Reason("never-finishes", interruptions_per_h=rate or 0.0))
+    spread = success_log_sd(terms)
+    if spread:
+        mean = replace(mean, rent=mean.rent * exp(spread**2 / 2))
     return replace(
         option,
-        usd=Interval(low.usd, median.usd, high.usd),
+        usd=_widened(Interval(low.usd, median.usd, high.usd), spread * median.rent / median.usd if median.usd else 0.0),
         mean=mean,
         hours_to_result=Interval(low.hours_to_result, median.hours_to_result, high.hours_to_result),
         infeasible=_beyond(job.limits, median.hours_to_result, mean.usd),
     )
+
+
+def success_log_sd(terms: Terms) -> float:
+    """Spread of the logarithm of the success rate, 0 where it is taken as certain."""
+    return float(getattr(terms.success_rate, "log_sd", 0.0))
+
+
+def _widened(usd: Interval, log_sd: float) -> Interval:
+    """An interval with one more independent cause of spread."""
+    if not log_sd or usd.median <= 0:
+        return usd
+    low = exp(-hypot(log(usd.median / usd.low), Z_90 * log_sd))
+    return Interval(usd.median * low, usd.median, usd.median * exp(hypot(log(usd.high / usd.median), Z_90 * log_sd)))
 
 
 def mean_cost(terms: Terms, hours: LogNormal) -> AcceptedCost:

@@ -241,7 +241,9 @@ class Job:
     known: Mapping[str, Known] = key("known", "Hours, or a speedup over another GPU, per GPU id", default=dict)
     result: str | None = key("choice", "What one accepted result is", choices=RESULTS)
     acceptance: tuple[Check, ...] = key("checks", "Checks that a result must pass", default=(), choices=CHECKS)
-    success_rate: float = key("number", "Accepted results per attempt", default=1.0, minimum=1e-6, maximum=1.0)
+    success_rate: float = key(
+        "share", "Accepted results per attempt, a number or an 80 % range", default=1.0, minimum=1e-6, maximum=1.0
+    )
     failure: str = key("choice", "When a failure shows", default="end", choices=FAILURES)
     overheads: Overheads = key("mapping", "Costs beside the rent", default=Overheads, record=Overheads)
     interruptions: Interruptions = key("mapping", "Interruptible capacity", default=Interruptions, record=Interruptions)

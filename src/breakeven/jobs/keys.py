@@ -6,7 +6,7 @@ from dataclasses import MISSING, dataclass, field
 from typing import Any, Literal
 
 Kind = Literal[
-    "text", "identifier", "choice", "flag", "number", "whole", "hours", "seconds", "milliseconds", "interval",
+    "text", "identifier", "choice", "flag", "number", "share", "whole", "hours", "seconds", "milliseconds", "interval",
     "gpu", "texts", "identifiers", "choices", "gpus", "mapping", "counts", "checks", "known", "overrides",
 ]  # fmt: skip
 

@@ -10,6 +10,7 @@ from breakeven.errors import BreakevenError, InputError, nearest
 from breakeven.gpus import catalog
 from breakeven.jobs.job import Check, Interruptions, Job, Known, Overheads, Override, Range, When
 from breakeven.llms import names
+from breakeven.stats.lognormal import Uncertain
 from breakeven.units import SECONDS_PER_HOUR, parse_number, parse_seconds
 
 if TYPE_CHECKING:
@@ -257,6 +258,11 @@ def _plain(node: Node) -> Any:
     return None if node.is_null else node.text
 
 
+def _share(rules: Key, node: Node, path: str) -> float:
+    found = _range(rules, node, path, _number)
+    return found.low if found.low == found.high else Uncertain.from_range(*found)
+
+
 def _known(_rules: Key, node: Node, path: str) -> dict[str, Known]:
     if not isinstance(node, Mapping):
         raise InputError("wrong-kind", found=describe_kind(node), expected="mapping")
@@ -374,6 +380,7 @@ _READERS: dict[str, Callable[[Key, Node, str], Any]] = {
     "choice": _choice,
     "flag": _flag,
     "number": _number,
+    "share": _share,
     "whole": _whole,
     "hours": _hours,
     "seconds": _seconds,

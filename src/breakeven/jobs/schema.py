@@ -75,6 +75,13 @@ def _quantity(suffixes: str) -> Any:
     return make
 
 
+def _share(rules: Key) -> dict[str, Any]:
+    """A number within its bounds, or an 80 % range of two."""
+    number = {"anyOf": [{"type": "number", **_bounds(rules)}, {"type": "string", "pattern": f"{_NUMBER}$"}]}
+    ends = {"type": "array", "items": number, "minItems": 2, "maxItems": 2}
+    return {"anyOf": [*number["anyOf"], ends, {"type": "null"}]}
+
+
 def _whole(rules: Key) -> dict[str, Any]:
     text = {"type": "string", "pattern": f"{_NUMBER}[kKMGBT]?$"}
     return {"anyOf": [{"type": "integer", **_bounds(rules)}, text, {"type": "null"}]}
@@ -116,6 +123,7 @@ _SIMPLE: dict[str, Any] = {
     "choice": _choice,
     "flag": _flag,
     "number": _quantity("[kKMGBT]"),
+    "share": _share,
     "whole": _whole,
     "hours": _quantity("s|m|min|h|d|w"),
     "seconds": _quantity("s|m|min|h|d|w"),

@@ -31,6 +31,24 @@ def normal_cdf(z: float) -> float:
     return 0.5 * (1.0 + erf(z / sqrt(2.0)))
 
 
+class Uncertain(float):
+    """A number that is the median of a log-normal quantity, with the spread of its logarithm.
+
+    >>> rate = Uncertain.from_range(0.8, 0.9)
+    >>> round(rate, 4), round(rate.log_sd, 4)
+    (0.8485, 0.046)
+    """
+
+    log_sd: float = 0.0
+
+    @classmethod
+    def from_range(cls, low: float, high: float) -> Uncertain:
+        """An 80 % interval as a person gives it. Source: formula 6."""
+        made = cls(sqrt(low * high))
+        made.log_sd = (log(high) - log(low)) / (2 * Z_90)
+        return made
+
+
 @dataclass(frozen=True, slots=True)
 class LogNormal:
     """median · exp(Σ factor · z), the z independent standard normal, one per factor name.
