@@ -206,7 +206,13 @@ def test_json_is_the_interface_exactly(capsys: pytest.CaptureFixture[str]) -> No
     ]
     assert decision["reason"]["code"]
     assert decision["reason"]["text"]
-    assert all(decision[name] is None for name in ("deadline", "front", "advice", "sensitivity"))
+    assert decision["deadline"] is None
+    assert [(point["offer"], point["gpus"]) for point in decision["front"]] == [(a100["offer"], 1), (h100["offer"], 1)]
+    assert set(decision["front"][0]) == {"offer", "gpus", "usd", "hours_to_result", "usd_per_hour_saved"}
+    assert [point["usd_per_hour_saved"] for point in decision["front"]] == [None, pytest.approx(1.047)]
+    assert set(decision["sensitivity"][0]) == {"input", "of", "low", "high", "usd_gap_low", "usd_gap_high", "flips"}
+    assert {one["input"] for one in decision["sensitivity"]} == {"usd_per_gpu_h", "hours", "speedup", "success_rate"}
+    assert all(set(one) == {"rule", "source", "verdict", "values", "text"} for one in decision["advice"])
     assert (a100["p_cheapest"], a100["expected_regret_usd"], h100["p_cheapest"]) == (1.0, 0.0, 0.0)
     assert h100["expected_regret_usd"] == pytest.approx(1.4 - 0.702)
     assert pair["p_wins"] == 0.0

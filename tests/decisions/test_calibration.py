@@ -4,10 +4,9 @@ import random
 from math import exp
 from statistics import fmean
 
-from tests.decisions.synthetic import market, outcome
-
 from breakeven.stats.cheapest import cheapest
 from breakeven.stats.lognormal import LogNormal
+from tests.decisions.synthetic import market, outcome
 
 
 def costs(chance: random.Random) -> list[LogNormal]:

@@ -59,3 +59,15 @@ def test_idle_machines_come_first() -> None:
 def test_without_a_choice_there_is_no_step() -> None:
     assert decide([]).next is None
     assert step(decide([offer(A100, 1.0)])).why.code == "one-candidate"
+
+
+def test_an_api_that_costs_less_is_said_next() -> None:
+    from breakeven.actions.decide import decide as decide_job
+    from breakeven.actions.examples import example_path
+    from breakeven.actions.rent_or_api import rent_or_api
+
+    path = example_path("serve-8b-or-api.yaml")
+    answer = rent_or_api(path, as_of="2026-11-15")
+    found = decide_job(path, as_of="2026-11-15").next
+    assert found is not None
+    assert (found.do == "use-api") == (answer.choice in {"api", "hybrid"})

@@ -341,3 +341,43 @@ def test_a_conflict_elsewhere_in_the_book_is_not_this_jobs_caveat() -> None:
     other = offer("nvidia-l4-pcie-24gb", 0.5)
     decision = decide(GUIDE, f"limits: {{gpus: [{A100}]}}", conflicts=[(other, other)])
     assert "conflicting-prices" not in codes(decision)
+
+
+def test_debugging_on_one_gpu_before_the_run_on_eight() -> None:
+    plain = decide([offer(A100, 1.0)], "gpus: 8\n", hours="6")
+    phased = decide([offer(A100, 1.0)], "gpus: 8\ndebug: {gpus: 1, hours: 3}\nsuccess_rate: 0.5\n", hours="6")
+    [one], [two] = plain.options, phased.options
+    assert one.mean is not None
+    assert two.mean is not None
+    assert one.mean.rent == pytest.approx(48)
+    assert two.mean.rent == pytest.approx(2 * 48 + 3)  # failures repeat the run, not the debugging
+    assert two.mean.usd == pytest.approx(99)
+    assert two.mean.hours_to_result == pytest.approx(2 * 6 + 3)
+    assert two.gpu_hours == pytest.approx(99)
+
+
+def test_debugging_is_billed_by_the_offers_rules() -> None:
+    job = "gpus: 8\ndebug: {hours: 1.5}\n"
+    [whole] = decide([offer(A100, 1.0, gpus=8)], job, hours="6").options
+    [hourly] = decide([offer(A100, 1.0, billing_increment_s=3600.0)], job, hours="6").options
+    assert whole.usd_mean == pytest.approx(48 + 8 * 1.5)
+    assert hourly.usd_mean == pytest.approx(48 + 2)
+
+
+def test_debugging_on_uncertain_hours_and_on_interruptible_machines() -> None:
+    job = "gpus: 8\ndebug: {hours: 3}\n"
+    for more in ({}, {"market": "interruptible"}):
+        [one] = decide([offer(A100, 1.0, **more)], "gpus: 8\n", hours="[5, 8]").options
+        [two] = decide([offer(A100, 1.0, **more)], job, hours="[5, 8]").options
+        assert (two.usd_mean or 0) - (one.usd_mean or 0) == pytest.approx(3)
+
+
+def test_a_reservation_is_held_while_debugging() -> None:
+    held = offer(A100, 1.0, market="reserved", term_months=1)
+    limits = "gpus: 8\nlimits: {markets: [reserved]}\n"
+    [one] = decide([held], limits, hours="6").options
+    [two] = decide([held], f"{limits}debug: {{hours: 3}}\n", hours="6").options
+    assert one.usd_mean == two.usd_mean
+    assert one.hours_to_result is not None
+    assert two.hours_to_result is not None
+    assert two.hours_to_result.median == one.hours_to_result.median + 3

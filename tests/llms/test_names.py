@@ -73,3 +73,9 @@ def test_names_need_neither_configurations_nor_dataclasses() -> None:
         "assert not {'breakeven.llms.configuration', 'breakeven.llms.counts', 'difflib', 'numpy'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_list_of_ids_is_that_of_the_models() -> None:
+    from breakeven.llms.names import names, rows
+
+    assert names() == frozenset(rows())

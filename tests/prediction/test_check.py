@@ -7,7 +7,7 @@ import pytest
 
 from breakeven.errors import Reason
 from breakeven.evidence.record import Measurement
-from breakeven.prediction.check import check, is_same, percentile
+from breakeven.prediction.check import Predicts, check, is_same, percentile, with_unreadable
 from breakeven.prediction.estimate import Estimate
 from tests.evidence.test_stacks import A100, H100, train
 
@@ -21,7 +21,7 @@ def measured(row: Measurement, value: float, **more: object) -> Measurement:
     return Measurement(results={"tokens_per_s_per_gpu": value}, **fields)  # type: ignore[arg-type]
 
 
-def always(value: float) -> dict[str, object]:
+def always(value: float) -> dict[str, Predicts]:
     return {"throughput": lambda _row, _given: estimate(value)}
 
 
@@ -85,7 +85,7 @@ def test_memory_verdicts_are_counted() -> None:
         measured(train("c", A100), 1.0),
     ]
     said = {"a": "yes", "b": "no", "c": "maybe"}
-    report = check(rows, always(1.0), fits=lambda row: said[row.id])  # type: ignore[arg-type]
+    report = check(rows, always(1.0), fits=lambda row: said[row.id])
     assert report.fits is not None
     assert (report.fits.oom, report.fits.oom_called_yes) == (1, 1)
     assert (report.fits.ran, report.fits.yes_called_no, report.fits.maybe) == (2, 1, 1)
@@ -101,7 +101,7 @@ def test_groups_tell_where_it_goes_wrong() -> None:
 
 
 def test_an_empty_table_is_no_error() -> None:
-    report = check([], always(1.0))  # type: ignore[arg-type]
+    report = check([], always(1.0))
     assert (report.rows, report.throughput.accuracy.median_abs_pct) == (0, None)
 
 
@@ -114,3 +114,10 @@ def test_the_same_measurement_under_another_id() -> None:
     first, second, third = train("a", A100), train("b", A100), measured(train("c", A100), 5.0)
     assert is_same(first, second)
     assert not is_same(first, third)
+
+
+def test_rows_that_cannot_be_read_are_counted_and_hide_nothing() -> None:
+    report = with_unreadable(check([measured(train("a", A100), 1.0)], always(1.0)), ["bad-measurement"] * 2)
+    assert report.rows == 3
+    assert dict(report.throughput.declined) == {"bad-measurement": 2}
+    assert report.throughput.accuracy.n == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,14 +85,26 @@ def decide_all(
     """
     day = read_day(as_of)
     read = [job if isinstance(job, Job) else load_job(job) for job in jobs]
-    listed = load_offers_for(read, day, all_lines=all_lines) if offers is None else offers
+    listed = load_offers_for(read, day, all_lines=all_lines) if offers is None else list(offers)
     newest, conflicts = newest_observations(listed, end_of(day))
     lines = newest if all_lines else cheapest_of_class(newest, day, by_place=by_place(read))
     rules: dict[str, Any] = {"as_of": day, "conflicts": conflicts, "all_lines": all_lines, "stale_days": stale_days}
     own = _own_measurements(read, store)
-    return [
+    decisions = [
         rank(job, lines, gpus=catalog.catalog(), forecasts=_forecasts(job, lines, day, own), **rules) for job in read
     ]
+    return [_with_api(one, listed, day, store) if one.job.apis else one for one in decisions]
+
+
+def _with_api(decision: Decision, listed: Iterable[Offer], day: date, store: str | None) -> Decision:
+    """The decision with the advice to use a managed API, where the job names one that costs less a month."""
+    from breakeven.actions.rent_or_api import rent_or_api  # noqa: PLC0415 - few jobs name an API
+    from breakeven.decisions.next_step import api_step  # noqa: PLC0415
+
+    if decision.job.task not in {"inference", "batch-inference"}:
+        return decision
+    step = api_step(rent_or_api(decision.job, offers=listed, as_of=day, store=store))
+    return decision if step is None else replace(decision, next=step)
 
 
 def _own_measurements(jobs: Iterable[Job], store: str | None) -> list[Measurement]:

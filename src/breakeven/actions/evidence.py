@@ -17,8 +17,10 @@ from breakeven.evidence.published import published
 from breakeven.evidence.record import Kind, Measurement
 from breakeven.evidence.table import read_table
 from breakeven.gpus import catalog
-from breakeven.prediction.check import CheckReport, check, is_same
+from breakeven.prediction.check import CheckReport, check, is_same, with_unreadable
+from breakeven.prediction.plausible import implausible
 from breakeven.prediction.setups import cannot_predict, is_training, serve_setup, train_setup, work_of
+from breakeven.store.opening import open_store, store_exists
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -110,6 +112,10 @@ def add_measurement(
             "peak_mem_gb": results.peak_memory_gb,
         }
     given = {name: value for name, value in values.items() if value is not None}
+    if measured_on > read_day(None):
+        raise InputError("measured-in-future", key="--date", text=measured_on.isoformat())
+    if results.hours is not None and results.tokens_per_s is not None:
+        raise InputError("measured-twice", command="breakeven evidence add")
     if not given:
         raise InputError("nothing-measured", command="breakeven evidence add")
     digest = hashlib.sha256(repr((row_setup, sorted(given.items()), str(measured_on))).encode()).hexdigest()[:10]
@@ -123,8 +129,32 @@ def add_measurement(
         version=measured_on.isoformat(),
         is_own=True,
     )
+    _check_plausible(row, str(job))
     record_measurements([row], store)
     return row
+
+
+def _check_plausible(row: Measurement, file: str) -> None:
+    found = implausible(row)
+    if found is not None:
+        raise InputError(
+            "implausible-measurement",
+            file=file, id=row.id, what=found.what, value=found.value, limit=found.limit, gpu=row.setup.gpu,
+        )  # fmt: skip
+
+
+def remove_measurement(row_id: str, *, store: str | None = None) -> None:
+    """Take back a measurement of the user's, such as one with a slip in it; published ones stay.
+
+    Raises: InputError `unknown-measurement` where no own measurement has this id.
+    """
+    repository = open_store(store)
+    try:
+        if not (store_exists(store) and repository.remove_measurement(row_id)):
+            own = [row.id for row in own_measurements(store)]
+            raise InputError("unknown-measurement", text=row_id, candidates=nearest(row_id, own))
+    finally:
+        repository.close()
 
 
 def load_table(path: str | Path, kind: Kind | None = None) -> list[Measurement]:
@@ -144,6 +174,8 @@ def load_table(path: str | Path, kind: Kind | None = None) -> list[Measurement]:
 def import_table(path: str | Path, *, kind: Kind | None = None, store: str | None = None) -> tuple[int, int]:
     """Record the measurements of a table as one's own; how many it holds, and how many were new."""
     rows = [replace(row, is_own=True) for row in load_table(path, kind)]
+    for row in rows:
+        _check_plausible(row, str(path))
     return len(rows), record_measurements(rows, store)
 
 
@@ -161,7 +193,9 @@ def check_table(
     """
     from breakeven.prediction.checking import predictors_without  # noqa: PLC0415 - predictors are heavy
 
-    rows = load_table(path, kind)
+    bad: list[InputError] = []
+    text = read_text(path, max_bytes=MAX_TABLE_BYTES)
+    rows = read_table(text, file=str(path), kind=kind, on_bad=bad.append)
     found = kind or (rows[0].kind if rows else "train")
     by_id = {(row.source, row.id): row for row in rows}
     by_setup = {row.setup: row for row in rows}
@@ -172,12 +206,14 @@ def check_table(
         other = by_setup.get(row.setup)
         return other is not None and is_same(row, other)
 
-    predictors, fits = predictors_without(is_in_table, found, own_measurements(store))
+    own = [row for row in own_measurements(store) if not is_in_table(row)]
+    predictors, fits = predictors_without(is_in_table, found, own)
     total = len(rows)
-    return check(
+    report = check(
         rows,
         predictors,
         fits=fits,
         calibrate=calibrate,
         progress=None if progress is None else lambda done: progress(done, total),
     )
+    return with_unreadable(report, [error.code for error in bad])

@@ -41,8 +41,10 @@ def load_offers(
     else:
         shipped = load_shipped_book()
         own = shipped if gpus is None else [offer for offer in shipped if offer.gpu in gpus]
-        cheapest = None if day is None else _what_can_win(day, own)
-        offers = [*shipped, *stored_offers(store, gpus, cheapest)]
+        offers = list(shipped)
+        if store_exists(store):
+            cheapest = None if day is None else _what_can_win(day, own)
+            offers.extend(stored_offers(store, gpus, cheapest))
     if rates is None:
         return offers
     from breakeven.offers.rates import converted, read_rates  # noqa: PLC0415 - only where asked

@@ -1,4 +1,4 @@
-"""`breakeven evidence list|show|add|import|check`."""
+"""`breakeven evidence list|show|add|remove|import|check`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MEASURED = ("hours", "tokens_per_s", "peak_memory_gb", "ttft_ms", "tpot_ms", "c
 
 def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
     """The arguments of `evidence`."""
-    verbs = parser.add_subparsers(dest="verb", metavar="list|show|add|import|check", required=True)
+    verbs = parser.add_subparsers(dest="verb", metavar="list|show|add|remove|import|check", required=True)
 
     def add(name: str, told: str, example: str) -> ArgumentParser:
         told = translated(told, locale)
@@ -63,6 +63,13 @@ def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
         adding.add_argument(option, dest=name, metavar="X", type=_positive(option), help=text)
     adding.add_argument("--date", metavar="DATE", help=translated("when it ran (default: today)", locale))
     adding.set_defaults(run=run_add)
+    removing = add(
+        "remove",
+        "take back a measurement of your own, such as one with a slip in it",
+        "Example: breakeven evidence remove own-0123456789",
+    )
+    removing.add_argument("id", metavar="ID", help=translated("the id of a measurement", locale))
+    removing.set_defaults(run=run_remove)
     importing = add(
         "import",
         "record the measurements of a table (CSV) as your own",
@@ -84,7 +91,7 @@ def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
     for verb in (importing, checking):
         verb.add_argument("file", metavar="FILE", help=translated("a measurement table (CSV)", locale))
         _add_kind(verb, locale)
-    for verb in (listing, showing, adding, importing, checking):
+    for verb in (listing, showing, adding, removing, importing, checking):
         add_store_option(verb, locale)
         add_output_options(verb, locale)
 
@@ -168,6 +175,21 @@ def run_add(arguments: Any) -> int:
         arguments.job, arguments.gpu, arguments.gpus, results, day=arguments.date, store=arguments.store
     )
     return _show(row, arguments)
+
+
+def run_remove(arguments: Any) -> int:
+    """Take back a measurement."""
+    from breakeven.actions.evidence import remove_measurement  # noqa: PLC0415
+    from breakeven.reporting.json_documents import dumps  # noqa: PLC0415
+    from breakeven.reporting.words import Words  # noqa: PLC0415
+
+    remove_measurement(arguments.id, store=arguments.store)
+    if arguments.json:
+        sys.stdout.write(dumps({"removed": arguments.id}))
+    else:
+        words = Words(arguments.locale)
+        sys.stdout.write(words("Removed: {id}.", id=arguments.id) + "\n")
+    return 0
 
 
 def run_import(arguments: Any) -> int:

@@ -28,7 +28,8 @@ class Terms:
 
     `storage_usd_per_gb_month` and `network_usd` None: unknown, left out of the sum and said by the caller. `term_h`:
     a reservation is
-    paid for its whole term. `storage_hours` None: the wall hours.
+    paid for its whole term. `storage_hours` None: the wall hours. `debug_h`, `debug_gpu_h`: wall hours, and GPU-hours
+    billed, of work on fewer GPUs before the run, which failures do not repeat.
     """
 
     usd_per_gpu_h: float
@@ -45,6 +46,8 @@ class Terms:
     orchestration_usd: float = 0.0
     wait_h: float = 0.0
     delay_usd_per_h: float = 0.0
+    debug_h: float = 0.0
+    debug_gpu_h: float = 0.0
     term_h: float | None = None
     upfront_usd: float = 0.0
     interruptions: InterruptionTerms | None = None
@@ -88,7 +91,7 @@ def accepted_cost(terms: Terms, hours: float) -> AcceptedCost:
     """
     attempts = failure_factor(terms.success_rate, terms.failure)
     plan, wall_h, billed_h = _attempt(terms, hours)
-    hours_to_result = wall_h * attempts + terms.idle_hours + terms.wait_h
+    hours_to_result = wall_h * attempts + terms.idle_hours + terms.wait_h + terms.debug_h
     usd_per_h = terms.usd_per_gpu_h * terms.gpus_billed
     paid_h, idle_h = billed_h * attempts, terms.idle_hours
     if terms.term_h is not None and paid_h + idle_h < terms.term_h:
@@ -100,7 +103,7 @@ def accepted_cost(terms: Terms, hours: float) -> AcceptedCost:
         kept_h = hours_to_result if terms.storage_hours is None else terms.storage_hours
         storage = storage_usd(terms.storage_gb, terms.storage_usd_per_gb_month, kept_h)
     return AcceptedCost(
-        rent=usd_per_h * paid_h + terms.upfront_usd,
+        rent=usd_per_h * paid_h + terms.upfront_usd + terms.usd_per_gpu_h * terms.debug_gpu_h,
         storage=storage,
         network=terms.network_usd,
         idle=usd_per_h * idle_h,

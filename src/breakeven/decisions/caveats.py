@@ -45,7 +45,7 @@ def caveats(
         *_open_pairs(of_choice),
         *_sku_mixes(of_choice, gpus),
         *_precision(job, feasible, gpus),
-        *_memory_doubts(feasible),
+        *_memory_doubts(choice, feasible),
         *_predictions(choice, feasible),
         *_interruptions(job, feasible),
         *_model_doubts(feasible),
@@ -134,36 +134,37 @@ def _precision(job: Job, feasible: Sequence[Option], gpus: Mapping[str, Gpu]) ->
     return [Caveat("fp8-unproven", precision=job.precision, gpus_without=without)]
 
 
-def _memory_doubts(feasible: Sequence[Option]) -> list[Caveat]:
-    """GPUs whose memory is predicted too small, or perhaps too small, for a job that competes on them."""
+def _memory_doubts(choice: Option | None, feasible: Sequence[Option]) -> list[Caveat]:
+    """Where memory is predicted too small for a job that competes, and where it may be for the choice."""
     found: dict[tuple[str, float], Caveat] = {}
     for option in feasible:
         expected = option.forecast
-        doubted = {"no"} if option.basis in {"stated", "measured"} else {"no", "maybe"}
+        is_vague = option is choice and option.basis not in {"stated", "measured"}
+        doubted = {"no", "maybe"} if is_vague else {"no"}
         if expected is None or expected.memory is None or expected.fits not in doubted:
             continue
-        need = expected.memory.estimate
+        need = expected.memory
         found.setdefault(
             (option.offer.gpu, option.gpus),
-            Caveat("memory-doubt", gpu=option.offer.gpu, gpus=expected.gpus, fits=expected.fits, low_gb=need.low,
-                   need_gb=need.median, high_gb=need.high),
+            Caveat("memory-doubt", gpu=option.offer.gpu, gpus=expected.gpus, fits=expected.fits, low_gb=need.low_gb,
+                   need_gb=need.median_gb, high_gb=need.high_gb),
         )  # fmt: skip
     return list(found.values())
 
 
 def _predictions(choice: Option | None, feasible: Sequence[Option]) -> list[Caveat]:
     """What the predictions of the choice and of what it is held against had to assume, or reach beyond."""
-    found: dict[tuple[str, object], list[str]] = {}
+    found: dict[tuple[str, object, object], list[str]] = {}
     for option in feasible:
         if option.forecast is None or option.basis == "stated":
             continue
         for caveat in option.forecast.caveats:
-            gpus = found.setdefault((caveat.code, caveat.values.get("what")), [])
+            gpus = found.setdefault((caveat.code, caveat.values.get("what"), caveat.values.get("value")), [])
             if option.offer.gpu not in gpus:
                 gpus.append(option.offer.gpu)
     if choice is None:
         return []
-    return [Caveat(code, what=what, gpus=tuple(gpus)) for (code, what), gpus in found.items()]
+    return [Caveat(code, what=what, value=value, gpus=tuple(gpus)) for (code, what, value), gpus in found.items()]
 
 
 def _interruptions(job: Job, feasible: Sequence[Option]) -> list[Caveat]:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from breakeven.errors import InputError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from breakeven.jobs.job import Job
 
 _H100_SXM = ("nvidia-h100-sxm-80gb",)
-_H100 = ("nvidia-h100-sxm-80gb", "nvidia-h100-pcie-80gb", "nvidia-h100-nvl-94gb")
+H100 = ("nvidia-h100-sxm-80gb", "nvidia-h100-pcie-80gb", "nvidia-h100-nvl-94gb")
 _A100_SXM = ("nvidia-a100-sxm-80gb",)
 _A100_PCIE = ("nvidia-a100-pcie-40gb", "nvidia-a100-pcie-80gb")
-_A100 = ("nvidia-a100-sxm-40gb", "nvidia-a100-sxm-80gb", *_A100_PCIE)
+A100 = ("nvidia-a100-sxm-40gb", "nvidia-a100-sxm-80gb", *_A100_PCIE)
 
-_FINE_TUNING = "LowCostGPU fine-tuning guide, 2026-10-19"
-_BUYER = "Flatkey buyer guide H100 vs A100, 2026-10-12"
+FINE_TUNING = "LowCostGPU fine-tuning guide, 2026-10-19"
+BUYER = "Flatkey buyer guide H100 vs A100, 2026-10-12"
+_ADAPTERS = frozenset({"lora", "qlora"})
 
 
 class Claim(NamedTuple):
@@ -38,22 +41,44 @@ def _is_full(job: Job) -> bool:
     return job.task == "finetune" and job.method == "full"
 
 
+def params_b(job: Job) -> float | None:
+    """Parameters of the job's model, in thousand millions; None where it names none of the catalog."""
+    if job.model is None:
+        return None
+    from breakeven.llms import catalog, counts  # noqa: PLC0415 - few rules hang on the size
+
+    try:
+        return counts.parameters(catalog.architecture(catalog.find(job.model))).total / 1e9
+    except InputError:
+        return None
+
+
+def _has_params(job: Job, least_b: float, most_b: float) -> bool:
+    size_b = params_b(job)
+    return size_b is not None and least_b <= size_b <= most_b
+
+
 CLAIMS = (
-    Claim("fp8-full-finetune", _FINE_TUNING, _H100_SXM, _A100,
+    Claim("fp8-full-finetune", FINE_TUNING, _H100_SXM, A100,
           lambda job: _is_full(job) and job.precision in {"fp8", "mxfp8"}),
-    Claim("bf16-full-finetune-on-several", _FINE_TUNING, _A100_SXM, _H100,
+    Claim("bf16-full-finetune-on-several", FINE_TUNING, _A100_SXM, H100,
           lambda job: _is_full(job) and job.precision == "bf16" and job.gpus[0] > 1),
-    Claim("long-sequences", _FINE_TUNING, (*_H100_SXM, "nvidia-h200-sxm-141gb"), _A100,
+    Claim("long-sequences", FINE_TUNING, (*_H100_SXM, "nvidia-h200-sxm-141gb"), A100,
           lambda job: job.task == "finetune" and (job.sequence_length or 0) >= 32_768),
-    Claim("pretraining-at-scale", _BUYER, _H100_SXM, _A100, lambda job: job.task == "pretrain" and job.gpus[0] >= 8),
-    Claim("latency-sensitive-inference", _BUYER, _H100, _A100,
+    Claim("small-adapters", FINE_TUNING, ("nvidia-rtx-4090-pcie-24gb", *_A100_PCIE), H100,
+          lambda job: job.method in _ADAPTERS and job.precision == "bf16" and _has_params(job, 0.0, 13.5)),
+    Claim("adapters-70b-one-card", FINE_TUNING, _A100_SXM, H100,
+          lambda job: (job.method in _ADAPTERS and job.base_bits == 4 and job.gpus[0] == 1
+                       and _has_params(job, 65.0, 75.0))),
+    Claim("pretraining-at-scale", BUYER, _H100_SXM, A100, lambda job: job.task == "pretrain" and job.gpus[0] >= 8),
+    Claim("latency-sensitive-inference", BUYER, H100, A100,
           lambda job: job.task == "inference" and _has_targets(job)),
-    Claim("batch-inference", _BUYER, _A100, _H100, lambda job: job.task == "batch-inference"),
-    Claim("notebooks", _BUYER, _A100, _H100, lambda job: job.task == "notebook"),
+    Claim("batch-inference", BUYER, A100, H100, lambda job: job.task == "batch-inference"),
+    Claim("notebooks", BUYER, A100, H100, lambda job: job.task == "notebook"),
 )  # fmt: skip
 """Every rule that is checked, with the guide that gives it."""
 
 
 def contradicted_claims(job: Job, choice: str, feasible: set[str]) -> list[Claim]:
     """The rules that apply to the job and prefer a GPU that could compete, while a GPU they advise against won."""
-    return [claim for claim in CLAIMS if claim.holds_for(job) and choice in claim.over and feasible & set(claim.prefer)]
+    return [claim for claim in CLAIMS if choice in claim.over and feasible & set(claim.prefer) and claim.holds_for(job)]

@@ -181,6 +181,18 @@ class NextStep(NamedTuple):
     hours_each: tuple[float, float] | None = None
 
 
+class FrontPoint(NamedTuple):
+    """An option that no other one beats on both mean cost [USD] and median hours to the result [h].
+
+    `usd_per_hour_saved` : what each hour costs by which it is sooner done than the point before; None on the cheapest.
+    """
+
+    option: Option
+    usd: float
+    hours_to_result: float
+    usd_per_hour_saved: float | None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Decision:
     """The answer for one job: options by ascending mean cost (infeasible last), the choice, and why."""
@@ -199,5 +211,7 @@ class Decision:
     """When it is done, where a deadline or interruptions make that a question."""
     next: NextStep | None
     """What to do now."""
+    front: tuple[FrontPoint, ...]
+    """The options that no other one beats on both cost and time, cheapest first."""
     left_out: int
     """Kinds of offer (GPU, provider, tier, market) outside the job's limits."""

@@ -134,7 +134,7 @@ def _success_of_choice(choice: Option, least: float, limits: Limits) -> Flip | N
 def _hours(base: str, farthest: float, choice: Option, rivals: Sequence[Option], job: Job) -> Flip | None:
     """The hours of one attempt at which another option wins; GPUs known by their speedup over it move along."""
     limits, known = job.limits, job.known
-    moving = [option for option in (choice, *rivals) if _base_of(option, known) == base]
+    moving = [option for option in (choice, *rivals) if base_of(option, known) == base]
     if not moving or not rivals:
         return None
 
@@ -155,7 +155,7 @@ def _hours(base: str, farthest: float, choice: Option, rivals: Sequence[Option],
     return None if named.hours is None else Flip("hours", named, named.hours.median, named.hours.median * factor)
 
 
-def _base_of(option: Option, known: Mapping[str, Known]) -> str | None:
+def base_of(option: Option, known: Mapping[str, Known]) -> str | None:
     """The GPU whose known hours an option's hours follow from."""
     if option.basis == "stated" or option.forecast is None:
         return _rests_on(option.offer.gpu, known)

@@ -1,7 +1,7 @@
 """Whether a job is done in time: on interruptible capacity, on demand, or on the one falling back to the other.
 
-All of one attempt, queueing and idle hours before it included. Hours that are uncertain are taken at evenly spread
-quantiles. Source: formula 4.
+All of one attempt, queueing, debugging and idle hours before it included. Hours that are uncertain are taken at evenly
+spread quantiles. Source: formula 4.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _in_time(option: Option, deadline_h: float | None) -> InTime | None:
     hours, terms = option.hours, option.terms
     if hours is None or terms is None:
         return None
-    before_h = terms.wait_h + terms.idle_hours
+    before_h = terms.wait_h + terms.idle_hours + terms.debug_h
     left_h = None if deadline_h is None else deadline_h - before_h
     if terms.interruptions is None:
         chance = None if left_h is None else 1.0 - hours.probability_above(max(left_h, 0.0))
@@ -105,7 +105,7 @@ def _mix(interruptible: Option, on_demand: Option, deadline_h: float) -> MixedMa
     hours, terms = interruptible.hours, interruptible.terms
     if hours is None or terms is None or terms.interruptions is None:
         return None
-    before_h = terms.wait_h + terms.idle_hours
+    before_h = terms.wait_h + terms.idle_hours + terms.debug_h
     if deadline_h <= before_h:
         return None
     rates = interruptible.usd_per_h or 0.0, on_demand.usd_per_h or 0.0

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from breakeven.decisions.decision import Option
+    from breakeven.decisions.rent_or_api import RentOrApi
     from breakeven.jobs.job import Job
     from breakeven.stats.lognormal import LogNormal
 
@@ -135,3 +136,15 @@ def _told_by(one: LogNormal, other: LogNormal) -> float:
     shared = sum(sd * one.factors.get(name, 0.0) for name, sd in ratio.factors.items())
     spread = one.log_sd**2
     return worth_of_choosing(one.mean, other.mean, shared * shared / spread) if spread else 0.0
+
+
+def api_step(answer: RentOrApi) -> NextStep | None:
+    """The advice to use a managed API, all of the load or its peak, where that costs less a month than renting."""
+    api, rent = answer.best_api, answer.best_rent
+    if answer.choice not in {"api", "hybrid"} or api is None or api.usd_per_month is None:
+        return None
+    usd = api.usd_per_month if answer.choice == "api" or answer.hybrid is None else answer.hybrid.usd_mean
+    rented = None if rent is None else rent.usd_mean
+    values = {"api": api.price.id, "usd_per_month": usd, "rent_usd_per_month": rented}
+    code = "api-cheaper" if answer.choice == "api" else "api-for-the-peak"
+    return NextStep("use-api", Reason(code, **values), 0.0 if rented is None else rented - usd, 0.0)

@@ -34,11 +34,6 @@ class _Way(NamedTuple):
     share: float
 
 
-def is_priced_by_user(job: Job) -> bool:
-    """Whether the job is a notebook with its users given."""
-    return job.task == "notebook" and job.users.count is not None and job.users.hours_per_day is not None
-
-
 def notebook_options(job: Job, offer: Offer, gpu: Gpu, as_of: date) -> list[Option]:
     """The ways to give every user a notebook on this offer, by cost per user-hour.
 

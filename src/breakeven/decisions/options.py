@@ -7,7 +7,7 @@ from math import exp, hypot, isfinite, log
 from typing import TYPE_CHECKING
 
 from breakeven.costs.accepted import AcceptedCost, InterruptionTerms, Terms, accepted_cost
-from breakeven.costs.billing import machines_needed, mean_billed_s
+from breakeven.costs.billing import billed_s, machines_needed, mean_billed_s
 from breakeven.costs.completed_job import egress_usd, failure_factor
 from breakeven.decisions.decision import Interval, Option
 from breakeven.errors import Reason
@@ -138,7 +138,8 @@ def _mean_of_steps(terms: Terms, hours: LogNormal) -> AcceptedCost:
         return replace(linear, rent=usd_per_h * paid_h + terms.upfront_usd, idle=0.0)
     run_s = hours.times(SECONDS_PER_HOUR)
     billed_h = mean_billed_s(run_s, increment_s=terms.increment_s, minimum_s=terms.minimum_s) / SECONDS_PER_HOUR
-    return replace(linear, rent=usd_per_h * billed_h * attempts + terms.upfront_usd)
+    fixed = terms.upfront_usd + terms.usd_per_gpu_h * terms.debug_gpu_h
+    return replace(linear, rent=usd_per_h * billed_h * attempts + fixed)
 
 
 def billed_gpus(offer: Offer, gpus: int) -> tuple[int, int]:
@@ -203,6 +204,8 @@ def _terms(job: Job, offer: Offer, billed: int, machines: int) -> Terms:
         network = None if tiers is None else egress_usd(overheads.egress_gb, tiers)
     per_unit = billed if offer.price.unit == "gpu" else machines
     is_by_the_token = job.usd_per in _BY_THE_TOKEN and job.task in _SERVING
+    debug_h = 0.0 if is_by_the_token else job.debug.hours
+    is_held = offer.market == "reserved"
     return Terms(
         usd_per_gpu_h=offer.usd_per_gpu_h or 0.0,
         gpus_billed=billed,
@@ -214,14 +217,25 @@ def _terms(job: Job, offer: Offer, billed: int, machines: int) -> Terms:
         storage_usd_per_gb_month=offer.storage_usd_per_gb_month,
         storage_hours=overheads.storage_hours,
         network_usd=network,
-        idle_hours=overheads.idle_hours,
+        idle_hours=overheads.idle_hours + (debug_h if is_held else 0.0),
         orchestration_usd=overheads.orchestration_usd,
         wait_h=wait_h,
         delay_usd_per_h=job.delay_usd_per_h,
-        term_h=offer.term_h if offer.market == "reserved" else None,
+        debug_h=0.0 if is_held else debug_h,
+        debug_gpu_h=0.0 if is_held else _debug_gpu_h(job, offer, debug_h),
+        term_h=offer.term_h if is_held else None,
         upfront_usd=(offer.upfront_usd or 0.0) * per_unit,
         interruptions=_interruption_terms(interruptions, machines) if offer.market == "interruptible" else None,
     )
+
+
+def _debug_gpu_h(job: Job, offer: Offer, debug_h: float) -> float:
+    """GPU-hours billed for debugging on few GPUs of the offer; a machine is rented whole there too."""
+    if not debug_h:
+        return 0.0
+    run_s = debug_h * SECONDS_PER_HOUR
+    paid_s = billed_s(run_s, increment_s=offer.billing_increment_s or 0.0, minimum_s=offer.billing_minimum_s or 0.0)
+    return billed_gpus(offer, job.debug.gpus)[0] * paid_s / SECONDS_PER_HOUR
 
 
 def is_interruption_rate_assumed(job: Job, offer: Offer) -> bool:

@@ -11,8 +11,8 @@ from breakeven.decisions.caveats import DAYS_UNTIL_STALE, caveats
 from breakeven.decisions.certainty import with_standing
 from breakeven.decisions.decision import BreakEven, Decision, Interval, Option, Timing
 from breakeven.decisions.flips import flips
+from breakeven.decisions.front import front
 from breakeven.decisions.next_step import next_step
-from breakeven.decisions.notebooks import is_priced_by_user, notebook_options
 from breakeven.decisions.options import make_option, outside_limits
 from breakeven.decisions.standing import is_old, standing
 from breakeven.decisions.times import attempt_hours, time_of
@@ -65,6 +65,8 @@ def rank(
                 made.append(replace(make_option(job, offer, job.gpus[0], nothing, as_of), infeasible=outside))
             continue
         if by_user:
+            from breakeven.decisions.notebooks import notebook_options  # noqa: PLC0415 - few jobs are notebooks
+
             made.extend(notebook_options(job, offer, gpus[offer.gpu], as_of))
             continue
         for index, wanted in enumerate(job.gpus):
@@ -94,8 +96,14 @@ def rank(
         ),
         timing=_timing(job, able, options),
         next=next_step(job, choice, able) if job.known or expected else None,
+        front=front(able),
         left_out=len(left_out),
     )
+
+
+def is_priced_by_user(job: Job) -> bool:
+    """Whether the job is a notebook with its users given."""
+    return job.task == "notebook" and job.users.count is not None and job.users.hours_per_day is not None
 
 
 def _timing(job: Job, able: Sequence[Option], options: Sequence[Option]) -> Timing | None:

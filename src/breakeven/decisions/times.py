@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from breakeven.prediction.forecast import Forecast
 
 
+LIKELY_FIT = 0.5
+"""A job that is rather too large for a GPU than not does not compete there."""
+
+
 class Time(NamedTuple):
     """Hours of one attempt and what they rest on, or the reason why nobody knows them."""
 
@@ -36,13 +40,15 @@ def time_of(gpu: str, gpus: int, stated: LogNormal | None, forecast: Forecast | 
         return Time(stated, "stated", forecast)
     if forecast is None:
         return Time(None, "predicted", None, Reason("no-time", gpu=gpu, gpus=gpus))
-    if forecast.fits == "no" and forecast.memory is not None:
-        need = forecast.memory.estimate
+    need = forecast.memory
+    if need is not None and need.p_fits is not None and need.fits is not None and need.p_fits < LIKELY_FIT:
         return Time(
             forecast.hours,
             forecast.basis or "predicted",
             forecast,
-            Reason("does-not-fit", gpu=gpu, gpus=gpus, low_gb=need.low, need_gb=need.median, high_gb=need.high),
+            Reason(
+                "does-not-fit", gpu=gpu, gpus=gpus, low_gb=need.low_gb, need_gb=need.median_gb, high_gb=need.high_gb
+            ),
         )
     unknown = None if forecast.hours is not None else forecast.declined or Reason("no-time", gpu=gpu, gpus=gpus)
     return Time(forecast.hours, forecast.basis or "predicted", forecast, unknown)

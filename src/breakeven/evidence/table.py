@@ -14,17 +14,19 @@ from breakeven.evidence.train_columns import RESULTS as TRAIN_RESULTS
 from breakeven.evidence.train_columns import train_setup
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _NEEDED = ("id", "source_repo", "gpu")
 _SERVE_ONLY = frozenset({"engine", "isl", "osl", "batch_or_concurrency", "weight_precision", "scenario"})
 _TRAIN_ONLY = frozenset({"seq_len", "micro_batch", "method", "recompute", "framework", "parallelism"})
 
 
-def read_table(text: str, *, file: str, kind: Kind | None = None) -> list[Measurement]:
+def read_table(
+    text: str, *, file: str, kind: Kind | None = None, on_bad: Callable[[InputError], None] | None = None
+) -> list[Measurement]:
     """The measurements of a table, in its order.
 
-    kind : of what (None: told by the columns).
+    kind : of what (None: told by the columns); on_bad : told of each row that cannot be read (None: that is an error).
     Raises: InputError `bad-table` when columns are missing, `bad-measurement` for a cell, `duplicate-measurement`.
     """
     reader = csv.DictReader(io.StringIO(text), strict=True)
@@ -35,7 +37,13 @@ def read_table(text: str, *, file: str, kind: Kind | None = None) -> list[Measur
         found = kind or kind_of(columns, file)
         for cells in reader:
             row = _row(cells, file, reader.line_num)
-            one = measurement(row, found)
+            try:
+                one = measurement(row, found)
+            except InputError as error:
+                if on_bad is None:
+                    raise
+                on_bad(error)
+                continue
             if one.id in seen:
                 raise InputError("duplicate-measurement", file=file, line=row.line, id=one.id, first=seen[one.id])
             seen[one.id] = row.line

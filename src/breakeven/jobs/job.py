@@ -96,6 +96,14 @@ class Overheads:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Debug:
+    """Work on fewer GPUs of the same offer before the run."""
+
+    gpus: int = key("whole", "GPUs to debug on", default=1, minimum=1, maximum=100_000)
+    hours: float = key("hours", "How long, before each run [h]", default=0.0, maximum=MAX_HOURS)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Interruptions:
     """What happens on interruptible capacity."""
 
@@ -246,6 +254,7 @@ class Job:
     )
     failure: str = key("choice", "When a failure shows", default="end", choices=FAILURES)
     overheads: Overheads = key("mapping", "Costs beside the rent", default=Overheads, record=Overheads)
+    debug: Debug = key("mapping", "Debugging on few GPUs before the run", default=Debug, record=Debug)
     interruptions: Interruptions = key("mapping", "Interruptible capacity", default=Interruptions, record=Interruptions)
     wait_h: float = key("hours", "Queueing for capacity, unpaid [h]", default=0.0, maximum=MAX_HOURS)
     overrides: tuple[Override, ...] = key("overrides", "Other values for some candidates", default=())

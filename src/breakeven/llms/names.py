@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _DATA = Path(__file__).parent / "data" / "architectures.json"
+_IDS = _DATA.with_name("ids.txt")
+"""The ids alone: most jobs name a model by its id, and need no more to be read."""
 
 _ENDINGS = frozenset(
     {"instruct", "chat", "base", "it", "pt", "hf", "sft", "dpo"}
@@ -37,7 +39,7 @@ def names() -> frozenset[str]:
     >>> "llama-3.1-8b" in names()
     True
     """
-    return frozenset(rows())
+    return frozenset(_IDS.read_text(encoding="utf-8").split())
 
 
 def find(text: str) -> str:
@@ -48,7 +50,7 @@ def find(text: str) -> str:
     >>> find("llama-3.1-8b"), find("meta-llama/Llama-3.1-8B-Instruct")
     ('llama-3.1-8b', 'llama-3.1-8b')
     """
-    if text in rows():
+    if text in names():
         return text
     known = _spellings()
     for spelling in _shortened(text):

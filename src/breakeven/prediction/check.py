@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -200,6 +200,13 @@ def check(
         groups=tuple(_groups(kind, throughput.scored, pairs)),
         fits=None if fits is None else _fit_report(rows, fits),
     )
+
+
+def with_unreadable(report: CheckReport, codes: Sequence[str]) -> CheckReport:
+    """The report with rows that could not be read, counted among the declined ones."""
+    for quantity in report.quantities.values():
+        quantity.declined.update(codes)
+    return replace(report, rows=report.rows + len(codes))
 
 
 def _pairs(scored: Sequence[Scored]) -> list[tuple[Scored, Scored]]:

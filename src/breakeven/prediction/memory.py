@@ -18,7 +18,7 @@ from breakeven.errors import Caveat, Reason
 from breakeven.evidence.published import published as published_table
 from breakeven.evidence.record import Measurement, TrainSetup
 from breakeven.prediction.estimate import Basis, Estimate
-from breakeven.prediction.memory_estimate import MemoryEstimate, fits_of, probability_below
+from breakeven.prediction.memory_estimate import MemoryEstimate, fits_of, probability_above_floor
 from breakeven.prediction.memory_gpu import usable_bytes
 from breakeven.prediction.memory_kernel import (
     Traits,
@@ -30,7 +30,7 @@ from breakeven.prediction.memory_kernel import (
 )
 from breakeven.prediction.memory_options import rank_of
 from breakeven.prediction.memory_ran import Key, Ran, is_vague, key_of, ran_by_key, told_by
-from breakeven.prediction.memory_terms import GROUPS, Case, case_of, is_trained_whole, parts
+from breakeven.prediction.memory_terms import GROUPS, Case, amounts, case_of, is_trained_whole, parts
 from breakeven.stats.kriging import condition
 
 if TYPE_CHECKING:
@@ -44,6 +44,10 @@ _RESULT = "peak_mem_gb"
 _OWN = "own"
 _OTHER_METHODS = frozenset({"rlhf", "grpo", "ppo", "rl", "prune", "distillation"})
 _NEIGHBOURS = 40
+_OWN_LOG_SD = 0.04
+"""Spread of the peak of a run of one's own when it is repeated."""
+_ROUNDED = 0.98
+"""Parameters of published tables are rounded to three digits."""
 _NEAR = 0.7
 _MOST_NAMED = 5
 _LARGEST_PARAMETERS, _LONGEST_SEQUENCE, _MOST_GPUS = 1e11, 32768, 16
@@ -119,10 +123,13 @@ class TrainMemoryPredictor:
         is_known_stack = has_peaks or bool(runs)
         far = _far(case)
         width: float = fitted()["widths"]["known" if is_known_stack else "unknown"] * _PER_FAR ** len(far)
-        shift, log_sd = told_by(runs, corrections, width * sqrt(given.variance))
+        basis, nearest = _basis(case, near)
+        variance = given.variance
+        if basis == "measured":
+            variance += _OWN_LOG_SD**2 - noise(traits, fitted()["scales"])
+        shift, log_sd = told_by(runs, corrections, width * sqrt(max(variance, _OWN_LOG_SD**2)))
         factor = exp(shift) / _unit(setup.source)
         corrected = {name: value * corrections[name] * factor for name, value in computed.items() if value}
-        basis, nearest = _basis(case, near)
         alike = max(given.covariances, default=0.0)
         estimate = Estimate(
             log_median=log(sum(corrected.values())),
@@ -203,7 +210,8 @@ def _known(row: Measurement) -> _Known | None:
     traits = _traits(case, computed)
     error = log(peak * _unit(row.setup.source) / sum(computed.values()))
     doubt: float = document["doubted"].get(row.id, 1.0) if row.source == row.setup.source else 1.0
-    return _Known(row, traits, error, noise(traits, document["scales"]) * doubt)
+    spread = _OWN_LOG_SD**2 if row.is_own else noise(traits, document["scales"]) * doubt
+    return _Known(row, traits, error, spread)
 
 
 @cache
@@ -259,10 +267,16 @@ def _conditioned(traits: Traits, near: Sequence[_Known]) -> _Given:
 def _memory_estimate(case: Case, estimate: Estimate, corrected: dict[str, float]) -> MemoryEstimate:
     setup = case.setup
     usable = usable_bytes(setup.gpu)
+    needed = amounts(case)
+    floor = _ROUNDED * (needed.get("weights", 0.0) + needed.get("quantised", 0.0))
     if usable is None:
-        return MemoryEstimate(estimate=estimate, breakdown_gb=corrected, usable_gb=None, p_fits=None, fits=None)
-    p_fits = probability_below(usable, estimate.median * _unit(setup.source) * 1e9, estimate.log_sd)
+        return MemoryEstimate(
+            estimate=estimate, breakdown_gb=corrected, usable_gb=None, p_fits=None, fits=None, floor_gb=floor
+        )
+    bytes_per_gb = _unit(setup.source) * 1e9
+    p_fits = probability_above_floor(usable, estimate.median * bytes_per_gb, estimate.log_sd, floor * 1e9)
     return MemoryEstimate(
+        floor_gb=floor / _unit(setup.source),
         estimate=estimate,
         breakdown_gb=corrected,
         usable_gb=usable / 1e9,

@@ -32,6 +32,37 @@ class MemoryEstimate:
     usable_gb: float | None
     p_fits: float | None
     fits: Fits | None
+    floor_gb: float = 0.0
+    """What must be there whatever else is uncertain: the weights."""
+
+    @property
+    def low_gb(self) -> float:
+        """The 10th percentile, not below the floor [GB]."""
+        return max(self.estimate.low, self.floor_gb)
+
+    @property
+    def median_gb(self) -> float:
+        """The median, not below the floor [GB]."""
+        return max(self.estimate.median, self.floor_gb)
+
+    @property
+    def high_gb(self) -> float:
+        """The 90th percentile, not below the floor [GB]."""
+        return max(self.estimate.high, self.floor_gb)
+
+
+def probability_above_floor(limit: float, median: float, log_sd: float, floor: float) -> float:
+    """The probability that a log-normal need, known to be above a floor, is below a limit.
+
+    >>> probability_above_floor(2.0, 2.0, 0.2, 0.0), probability_above_floor(2.0, 2.0, 0.2, 3.0)
+    (0.5, 0.0)
+    """
+    if floor >= limit:
+        return 0.0
+    below = probability_below(floor, median, log_sd) if floor > 0 else 0.0
+    if below >= 1.0:
+        return 1.0
+    return max((probability_below(limit, median, log_sd) - below) / (1.0 - below), 0.0)
 
 
 def probability_below(limit: float, median: float, log_sd: float) -> float:

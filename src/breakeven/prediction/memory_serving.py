@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from breakeven.errors import Caveat, Reason
 from breakeven.prediction.estimate import Estimate
-from breakeven.prediction.memory_estimate import MemoryEstimate, fits_of, probability_below
+from breakeven.prediction.memory_estimate import MemoryEstimate, fits_of, probability_above_floor
 from breakeven.prediction.memory_gpu import usable_bytes
 from breakeven.prediction.memory_shape import Shape, shape_of
 
@@ -98,10 +98,18 @@ def serve_memory(
         caveats=tuple(Caveat("memory-assumed", what=name) for name in parts.assumed),
     )
     if usable is None:
-        return MemoryEstimate(estimate=estimate, breakdown_gb=breakdown, usable_gb=None, p_fits=None, fits=None)
-    p_fits = probability_below(usable, median * 1e9, sd)
+        return MemoryEstimate(
+            estimate=estimate, breakdown_gb=breakdown, usable_gb=None, p_fits=None, fits=None,
+            floor_gb=parts.weights / 1e9,
+        )  # fmt: skip
+    p_fits = probability_above_floor(usable, median * 1e9, sd, parts.weights)
     return MemoryEstimate(
-        estimate=estimate, breakdown_gb=breakdown, usable_gb=usable / 1e9, p_fits=p_fits, fits=fits_of(p_fits)
+        floor_gb=parts.weights / 1e9,
+        estimate=estimate,
+        breakdown_gb=breakdown,
+        usable_gb=usable / 1e9,
+        p_fits=p_fits,
+        fits=fits_of(p_fits),
     )
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import ceil
+from functools import cache
+from math import ceil, log
 from typing import TYPE_CHECKING
 
 from breakeven.errors import Caveat, Reason
@@ -13,6 +14,7 @@ from breakeven.prediction.memory_estimate import MemoryEstimate
 from breakeven.prediction.memory_serving import largest_concurrency, serve_memory
 from breakeven.prediction.serve_time import ServePredictor
 from breakeven.prediction.setups import serve_setup
+from breakeven.stats.lognormal import LogNormal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
     from breakeven.evidence.record import Measurement, ServeSetup
     from breakeven.jobs.job import Job, Targets
     from breakeven.llms.architecture import Architecture
-    from breakeven.stats.lognormal import LogNormal
 
 _SECONDS_PER_HOUR = 3600.0
 LADDER = (1, 2, 4, 8, 16, 32, 64, 128, 256)
@@ -51,10 +52,17 @@ def serve_forecasts(
 
     known : hours of one result by GPU id, for the job's first count; own : the user's measurements.
     """
-    if job.traffic.input_tokens is None or job.traffic.output_tokens is None:
+    nothing = None
+    if architecture.kind == "encoder" or "embedding" in architecture.id:
+        nothing = Reason("declined-architecture", model=architecture.id)
+    elif job.traffic.input_tokens is None or job.traffic.output_tokens is None:
         nothing = Reason("no-load")
+    elif architecture.max_context and job.traffic.input_tokens + job.traffic.output_tokens > architecture.max_context:
+        asked = job.traffic.input_tokens + job.traffic.output_tokens
+        nothing = Reason("beyond-context", tokens=asked, max_context=architecture.max_context)
+    if nothing is not None:
         return {one: Forecast(gpu=one[0], gpus=one[1], settings={}, declined=nothing) for one in candidates}
-    predictor = ServePredictor(own)
+    predictor = ServePredictor(own) if own else _shipped_predictor()
     references = [(gpu, job.gpus[0]) for gpu in known]
     ordered = list(dict.fromkeys((*candidates, *references)))
     loads = {one: _load(job, one, architecture, predictor) for one in ordered}
@@ -76,6 +84,12 @@ def serve_forecasts(
         if one in candidates
     }
     return made if base is None else {one: replace(each, over=ordered[base][0]) for one, each in made.items()}
+
+
+@cache
+def _shipped_predictor() -> ServePredictor:
+    """A predictor from the shipped evidence alone, which keeps what it has looked at from one job to the next."""
+    return ServePredictor()
 
 
 def _load(job: Job, candidate: Candidate, architecture: Architecture, predictor: ServePredictor) -> _Load:
@@ -109,11 +123,11 @@ def _meets(targets: Targets, setup: ServeSetup, predictor: ServePredictor) -> bo
     """Whether the predicted 95th percentiles meet the targets; a latency that cannot be predicted does not."""
     ttft = tpot = None
     if targets.ttft_p95_ms is not None or targets.e2e_p95_ms is not None:
-        ttft = _median(predictor.predict_ttft(setup))
+        ttft = _median(predictor.predict_ttft(setup, is_rough=True))
         if ttft is None or (targets.ttft_p95_ms is not None and TTFT_TAIL * ttft > targets.ttft_p95_ms):
             return False
     if targets.itl_p95_ms is not None or targets.e2e_p95_ms is not None:
-        tpot = _median(predictor.predict_tpot(setup))
+        tpot = _median(predictor.predict_tpot(setup, is_rough=True))
         if tpot is None or (targets.itl_p95_ms is not None and TPOT_TAIL * tpot > targets.itl_p95_ms):
             return False
     if targets.e2e_p95_ms is None:
@@ -144,7 +158,8 @@ def _forecast(
     )
     if isinstance(speed, Reason):
         return replace(made, declined=speed)
-    ttft, tpot = predictor.predict_ttft(load.setup), predictor.predict_tpot(load.setup)
+    ttft = predictor.predict_ttft(load.setup, is_rough=True)
+    tpot = predictor.predict_tpot(load.setup, is_rough=True)
     made = replace(
         made,
         throughput=speed,
@@ -156,8 +171,23 @@ def _forecast(
         return replace(made, declined=Reason("targets-missed"))
     if hours is None:
         return replace(made, declined=Reason("no-data-size"))
+    hours = LogNormal(hours.median, {name: _felt(job, speed, count) * sd for name, sd in hours.factors.items()})
     share, replicas = utilisation(job, speed.median * count)
     return replace(made, hours=hours, settings={**made.settings, "utilisation": share, "replicas": replicas})
+
+
+def _felt(job: Job, speed: Estimate, gpus: int) -> float:
+    """How much of the spread of the speed reaches the hours per result, from 0 to 1.
+
+    At a given load as many whole replicas are held, faster or not: only their number hangs on the speed.
+    """
+    if job.task == "batch-inference" or job.traffic.requests_per_s is None or speed.high <= speed.low:
+        return 1.0
+
+    def paid(tokens_per_s: float) -> float:
+        return 1.0 / (tokens_per_s * utilisation(job, tokens_per_s * gpus)[0])
+
+    return min(1.0, log(paid(speed.low) / paid(speed.high)) / log(speed.high / speed.low))
 
 
 def _assumed(job: Job) -> list[Caveat]:

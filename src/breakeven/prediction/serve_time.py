@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 _DATA = Path(__file__).parent / "data" / "serve.json"
 _NEIGHBOURS = 28
+_ROUGH_NEIGHBOURS = 14
 _PER_CLUSTER = 6
 _BLOCKS = 32
 _PER_BLOCK = 8
@@ -50,6 +51,7 @@ _OWN_ROWS = 24
 _FAR_BELOW = 0.3
 """A weaker GPU whose physics is that much below (a logarithm) is not predicted to see whether it is slower."""
 _KEPT = 1000
+_SMALLEST = 1e-12
 _NEAR = 0.85
 """Distance on the logarithmic axes, in all, within which a published row counts as near."""
 
@@ -248,20 +250,30 @@ class ServePredictor:
         self._published = published
         self._without = without
         self._evidence: dict[str, _Evidence] = {}
-        self._kept: dict[tuple[str, ServeSetup], Estimate] = {}
+        self._kept: dict[tuple[str, ServeSetup, bool], Estimate] = {}
 
     def predict(self, setup: ServeSetup, *, given: Sequence[Measurement] = ()) -> Estimate | Reason:
         """Output tokens per second and GPU, or why it is not predicted; given : rows known besides the evidence."""
         return self._predicted("throughput", setup, given)
 
-    def predict_ttft(self, setup: ServeSetup, *, given: Sequence[Measurement] = ()) -> Estimate | Reason:
-        """Time to the first token [ms]; under load it hangs on how requests queue and is wide."""
-        return self._predicted("ttft", setup, given)
+    def predict_ttft(
+        self, setup: ServeSetup, *, given: Sequence[Measurement] = (), is_rough: bool = False
+    ) -> Estimate | Reason:
+        """Time to the first token [ms]; under load it hangs on how requests queue and is wide.
 
-    def predict_tpot(self, setup: ServeSetup, *, given: Sequence[Measurement] = ()) -> Estimate | Reason:
-        """Time per output token after the first [ms]: as throughput says it, and what is between the two."""
-        rest = self._predicted("tpot", setup, given)
-        speed = self._predicted("throughput", setup, given)
+        is_rough : from fewer neighbours and without a look at weaker GPUs, for a search over loads.
+        """
+        return self._predicted("ttft", setup, given, is_rough=is_rough)
+
+    def predict_tpot(
+        self, setup: ServeSetup, *, given: Sequence[Measurement] = (), is_rough: bool = False
+    ) -> Estimate | Reason:
+        """Time per output token after the first [ms]: as throughput says it, and what is between the two.
+
+        is_rough : as in `predict_ttft`.
+        """
+        rest = self._predicted("tpot", setup, given, is_rough=is_rough)
+        speed = self._predicted("throughput", setup, given, is_rough=is_rough)
         if isinstance(rest, Reason):
             return rest
         if isinstance(speed, Reason):
@@ -283,19 +295,14 @@ class ServePredictor:
         told = evidence.points(given)
         each = min(_WIDE * _NEIGHBOURS, max(6, _JOINT_NEIGHBOURS // max(1, len(known))))
         rows = {row.name: row for one in known for row in evidence.neighbours(one.point, told, each)}
-        free = [] if self._own or given else [setup for setup in setups if setup.source is None]
-        weaker = [one for setup in self._weaker(free) if isinstance(one := evidence.asked(setup), _Asked)]
-        estimates, block = _estimates(evidence, [*known, *weaker], list(rows.values()))
-        medians = {one.setup: each.log_median for one, each in zip((*known, *weaker), estimates, strict=True)}
-        places = [index for index, one in enumerate(asked) if isinstance(one, _Asked)]
-        covariance = [list(row[: len(known)]) for row in block[: len(known)]]
-        answers: dict[int, Estimate] = {}
-        for i, first in enumerate(places):
-            setup = known[i].setup
-            answers[first] = (
-                replace(estimates[i], log_median=_floored(setup, medians)) if setup in free else estimates[i]
-            )
-        made = [one if isinstance(one, Reason) else answers[place] for place, one in enumerate(asked)]
+        _, block = _estimates(evidence, known, list(rows.values()))
+        made = [self._predicted("throughput", setup, given) for setup in setups]  # the same alone and among others
+        sds = [one.log_sd for one in made if isinstance(one, Estimate)]
+        roots = [sqrt(max(row[place], _SMALLEST)) for place, row in enumerate(block)]
+        covariance = [
+            [sds[i] * sds[j] * (value / (roots[i] * roots[j]) if i != j else 1.0) for j, value in enumerate(row)]
+            for i, row in enumerate(block)
+        ]
         return JointEstimate(made, covariance)
 
     def step_breakdown(self, setup: ServeSetup) -> dict[str, float] | Reason:
@@ -313,18 +320,6 @@ class ServePredictor:
             found = self._evidence[quantity] = _Evidence(quantity, self._own, table, blocks, self._without)
         return found
 
-    def _weaker(self, setups: Sequence[ServeSetup]) -> list[ServeSetup]:
-        """The same set-ups on weaker GPUs that might be predicted faster."""
-        made = dict.fromkeys(setups)
-        waiting = list(made)
-        while waiting:
-            for other in self._contenders(waiting.pop()):
-                if other not in made:
-                    made[other] = None
-                    waiting.append(other)
-        asked = set(setups)
-        return [setup for setup in made if setup not in asked]
-
     def _contenders(self, setup: ServeSetup) -> list[ServeSetup]:
         """The set-up on weaker GPUs that physics does not put far below."""
         evidence = self._of("throughput")
@@ -339,18 +334,20 @@ class ServePredictor:
             if isinstance(one, _Asked) and one.point.log_value > mine.point.log_value - _FAR_BELOW
         ]
 
-    def _predicted(self, quantity: str, setup: ServeSetup, given: Sequence[Measurement]) -> Estimate | Reason:
+    def _predicted(
+        self, quantity: str, setup: ServeSetup, given: Sequence[Measurement], *, is_rough: bool = False
+    ) -> Estimate | Reason:
         told = tuple(given)
-        kept = None if told else self._kept.get((quantity, setup))
+        kept = None if told else self._kept.get((quantity, setup, is_rough))
         if kept is not None:
             return kept
         evidence = self._of(quantity)
         asked = evidence.asked(setup)
         if isinstance(asked, Reason):
             return asked
-        rows = evidence.neighbours(asked.point, evidence.points(told))
+        rows = evidence.neighbours(asked.point, evidence.points(told), _ROUGH_NEIGHBOURS if is_rough else None)
         answer = _estimates(evidence, [asked], rows)[0][0]
-        if quantity == "throughput" and setup.source is None and not self._own and not told:
+        if quantity == "throughput" and setup.source is None and not (self._own or told or is_rough):
             for other in self._contenders(setup):
                 weaker = self._predicted(quantity, other, ())
                 if isinstance(weaker, Estimate) and weaker.log_median > answer.log_median:
@@ -358,18 +355,8 @@ class ServePredictor:
         if not told:
             if len(self._kept) > _KEPT:
                 self._kept.clear()
-            self._kept[quantity, setup] = answer
+            self._kept[quantity, setup, is_rough] = answer
         return answer
-
-
-def _floored(setup: ServeSetup, medians: Mapping[ServeSetup, float]) -> float:
-    """The logarithm of the median, at least that of weaker GPUs."""
-    found = medians[setup]
-    for gpu in weaker_gpus(setup.gpu):
-        other = replace(setup, gpu=gpu)
-        if other in medians:
-            found = max(found, _floored(other, medians))
-    return found
 
 
 def _estimates(

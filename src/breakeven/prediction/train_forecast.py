@@ -14,7 +14,7 @@ from breakeven.prediction.memory import TrainMemoryPredictor
 from breakeven.prediction.memory_advice import Fix, cheapest_change, largest_micro_batch
 from breakeven.prediction.memory_estimate import MemoryEstimate
 from breakeven.prediction.memory_options import MemoryOptions
-from breakeven.prediction.setups import longest_sequence, train_setup, work_of
+from breakeven.prediction.setups import longest_sequence, method_of, train_setup, work_of
 from breakeven.prediction.train_time import TrainPredictor
 
 if TYPE_CHECKING:
@@ -123,8 +123,11 @@ def _setup(
 
 def options_of(job: Job) -> MemoryOptions:
     """What memory hangs on beside the set-up, as far as the job says."""
+    optimizer = _optimizer(job.stack.optimizer)
+    is_mixed = method_of(job) in {"full", "pretrain"} and optimizer in {None, "adamw"}
     return MemoryOptions(
-        optimizer=_optimizer(job.stack.optimizer),
+        optimizer=optimizer,
+        state_bytes=4 if is_mixed else None,
         adapter_rank=job.lora_rank,
         is_packed=job.packing,
         longest=longest_sequence(job),
@@ -198,6 +201,8 @@ def _forecast(
     if declined is None and hours is None:
         declined = Reason("no-data-size")
     caveats = [] if isinstance(speed, Reason) else list(speed.caveats)
+    if job.stack.optimizer is None and method_of(job) in {"full", "pretrain"}:
+        caveats.append(Caveat("memory-assumed", what="optimizer"))
     if job.objective == "dpo":
         caveats.append(Caveat("assumed", what="reference-model", value="4/3"))
     return Forecast(

@@ -332,7 +332,8 @@ def _is_near(target: Told, known: Known) -> bool:
 
 def _basis(target: Told, neighbours: Sequence[Known]) -> Basis:
     near = [known for known in neighbours if _is_near(target, known)]
-    if any(source_of(known.told.setup) == OWN or known.row.is_own for known in near):
+    own = [known for known in near if source_of(known.told.setup) == OWN or known.row.is_own]
+    if any(known.told.setup.framework == target.setup.framework for known in own):
         return "measured"
     return "published" if near else "predicted"
 

@@ -82,7 +82,11 @@ def measurement_text(row: Measurement, words: Words, style: Style) -> str:
     for title, pairs in ((None, found), (words("What ran"), setup), (words("What came out"), results)):
         if title is not None:
             lines.extend(["", style.strong(title)])
-        shown = [(name, _value(value, words)) for name, value in pairs if value not in (None, ())]
+        shown = [
+            (name, f"{value:.1f}" if name == "year" else _value(value, words))
+            for name, value in pairs
+            if value not in (None, ())
+        ]
         width = max((len(name) for name, _ in shown), default=0)
         for name, value in shown:
             lines.extend(wrap(value, WIDTH - 1, initial_indent=f"  {name.ljust(width)}  ",

@@ -5,21 +5,28 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from breakeven.decisions.advice import advice
 from breakeven.decisions.certainty import p_wins
+from breakeven.decisions.sensitivity import sensitivity
+from breakeven.gpus import catalog
 from breakeven.reporting import formats
 from breakeven.reporting.comparison_text import naming
+from breakeven.reporting.messages import CODES
 from breakeven.reporting.terminal import next_text, reason_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import date
 
+    from breakeven.decisions.advice import Advice
     from breakeven.decisions.comparison import Comparison
-    from breakeven.decisions.decision import BreakEven, Decision, Interval, NextStep, Option, Timing
+    from breakeven.decisions.decision import BreakEven, Decision, FrontPoint, Interval, NextStep, Option, Timing
     from breakeven.decisions.month import Month
+    from breakeven.decisions.sensitivity import Swing
     from breakeven.gpus.catalog import Gpu
     from breakeven.gpus.names import Identity
     from breakeven.prediction.estimate import Estimate
+    from breakeven.prediction.memory_estimate import MemoryEstimate
     from breakeven.reporting.words import Words
 
 FORMAT = 1
@@ -79,7 +86,7 @@ def _month(month: Month) -> dict[str, Any]:
 
 
 def decision_document(decision: Decision, words: Words) -> dict[str, Any]:
-    """One decision. Fields whose capability is not built yet are null."""
+    """One decision."""
     return {
         "job": decision.job.job,
         "usd_per": decision.job.usd_per,
@@ -104,9 +111,41 @@ def decision_document(decision: Decision, words: Words) -> dict[str, Any]:
             for caveat in decision.caveats
         ],
         "deadline": None if decision.timing is None else _deadline(decision.timing),
-        "front": None,
-        "advice": None,
-        "sensitivity": None,
+        "front": [_front_point(point) for point in decision.front],
+        "advice": [_advice(one, words) for one in advice(decision, catalog.catalog())],
+        "sensitivity": [_swing(one) for one in sensitivity(decision)],
+    }
+
+
+def _front_point(point: FrontPoint) -> dict[str, Any]:
+    return {
+        "offer": point.option.offer.id,
+        "gpus": point.option.gpus,
+        "usd": point.usd,
+        "hours_to_result": point.hours_to_result,
+        "usd_per_hour_saved": point.usd_per_hour_saved,
+    }
+
+
+def _advice(one: Advice, words: Words) -> dict[str, Any]:
+    return {
+        "rule": one.rule,
+        "source": one.source,
+        "verdict": one.verdict,
+        "values": plain(one.values),
+        "text": formats.unbroken(words(CODES[one.rule]), words.locale),
+    }
+
+
+def _swing(swing: Swing) -> dict[str, Any]:
+    return {
+        "input": swing.what,
+        "of": None if swing.of is None else swing.of.offer.id,
+        "low": swing.low,
+        "high": swing.high,
+        "usd_gap_low": swing.usd_gap_low,
+        "usd_gap_high": swing.usd_gap_high,
+        "flips": swing.flips,
     }
 
 
@@ -155,6 +194,11 @@ def estimate_document(estimate: Estimate) -> dict[str, float]:
     return {"low": estimate.low, "median": estimate.median, "high": estimate.high}
 
 
+def memory_document(memory: MemoryEstimate) -> dict[str, float]:
+    """The interval of a need for memory, not below what must be there."""
+    return {"low": memory.low_gb, "median": memory.median_gb, "high": memory.high_gb}
+
+
 def _interval(interval: Interval | None) -> dict[str, float] | None:
     return None if interval is None else interval._asdict()
 
@@ -188,7 +232,7 @@ def _option(option: Option) -> dict[str, Any]:
             "orchestration": mean.orchestration,
             "delay": mean.delay,
         },
-        "memory_gb": None if memory is None else estimate_document(memory.estimate),
+        "memory_gb": None if memory is None else memory_document(memory),
         "fits": None if memory is None else memory.fits,
         "p_cheapest": option.p_cheapest,
         "expected_regret_usd": option.expected_regret_usd,

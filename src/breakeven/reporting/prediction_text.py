@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from breakeven.reporting import formats
 from breakeven.reporting.evidence_text import table_of
-from breakeven.reporting.json_documents import estimate_document, plain
+from breakeven.reporting.json_documents import estimate_document, memory_document, plain
 from breakeven.reporting.messages import CHANGES
 from breakeven.reporting.terminal import wrapped
 
@@ -40,7 +40,7 @@ def _document(one: Forecast, words: Words) -> dict[str, Any]:
         "gpu": one.gpu,
         "gpus": one.gpus,
         "fits": one.fits,
-        "memory_gb": None if memory is None else estimate_document(memory.estimate),
+        "memory_gb": None if memory is None else memory_document(memory),
         "memory_breakdown_gb": None if memory is None else dict(memory.breakdown_gb),
         "hours": None if hours is None else {"low": hours.low, "median": hours.median, "high": hours.high},
         "tokens_per_s_per_gpu": _estimate(one.throughput),
@@ -59,7 +59,7 @@ def _document(one: Forecast, words: Words) -> dict[str, Any]:
         if one.fix is None
         else {
             "changes": [{"code": change.code, **plain(change.values)} for change in one.fix.changes],
-            "memory_gb": estimate_document(one.fix.memory.estimate),
+            "memory_gb": memory_document(one.fix.memory),
             "text": _fix_text(one.fix, words),
         },
     }
@@ -115,7 +115,7 @@ def _row(one: Forecast, words: Words, style: Style) -> list[str]:
     return [
         words.gpu(one.gpu),
         str(one.gpus),
-        "" if memory is None else _span(memory.estimate.low, memory.estimate.high, words, style),
+        "" if memory is None else _span(memory.low_gb, memory.high_gb, words, style),
         "" if one.fits is None else words("{fits:code}", fits=one.fits),
         "" if hours is None else _span(hours.low, hours.high, words, style),
         "" if speed is None else _span(speed.low, speed.high, words, style),

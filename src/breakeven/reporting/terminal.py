@@ -7,8 +7,10 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from breakeven.errors import Reason
+from breakeven.gpus import catalog
 from breakeven.reporting import formats
 from breakeven.reporting.formats import printable
+from breakeven.reporting.messages import SWINGS
 from breakeven.reporting.ruler import ASCII, UNICODE, ruler_lines
 
 if TYPE_CHECKING:
@@ -16,12 +18,16 @@ if TYPE_CHECKING:
 
     from breakeven.decisions.decision import BreakEven, Decision, Flip, Interval, NextStep, Option, Timing
     from breakeven.decisions.month import Month
+    from breakeven.decisions.sensitivity import Swing
     from breakeven.gpus.catalog import Gpu
     from breakeven.gpus.names import Identity
     from breakeven.reporting.words import Words
 
 WIDTH = 80
 _MOST_ROWS = 12
+_MOST_FRONT = 5
+_MOST_SWINGS = 3
+_SURE = 0.95
 _BOLD, _GREEN, _PLAIN = "\x1b[1m", "\x1b[1;32m", "\x1b[0m"
 
 
@@ -51,13 +57,16 @@ def decision_text(decision: Decision, words: Words, style: Style, *, all_lines: 
         (
             _table(decision, words, style, all_lines=all_lines),
             _flips(decision, words),
-            _hour_saved(decision, words),
+            _swings(decision, words, all_lines=all_lines),
+            _front(decision, words, all_lines=all_lines) or _hour_saved(decision, words),
             [] if decision.timing is None else timing_lines(decision.timing, words),
             [] if decision.next is None else wrapped(next_text(decision.next, words)),
         )
     )
     blocks.append(_left_out(decision, words))
     blocks.append(_what_to_say(decision, words))
+    if all_lines:
+        blocks.append(_advice(decision, words))
     notes = [words.caveat(caveat) for caveat in decision.caveats]
     if notes:
         blocks.append([f"  {words('Mind:')}", *(line for note in notes for line in wrapped(note, "  - ", "    "))])
@@ -122,6 +131,16 @@ def _verdict(decision: Decision, words: Words, style: Style) -> list[str]:
     else:
         sentence += "."
     lines = [*(style.strong(line) for line in wrapped(sentence)), *wrapped(reason_text(decision, words))]
+    terms = choice.terms
+    if terms is not None and terms.debug_gpu_h:
+        text = words.count(
+            decision.job.debug.gpus,
+            "{usd:usd} of it is for {hours:hours} h of debugging on {n} GPU before the run.",
+            "{usd:usd} of it is for {hours:hours} h of debugging on {n} GPUs before the run.",
+            usd=terms.usd_per_gpu_h * terms.debug_gpu_h,
+            hours=terms.debug_h,
+        )
+        lines.extend(wrapped(text))
     if choice.mean.interval_h is not None:
         text = words(
             "Write a checkpoint every {minutes} minutes of work; expect {interruptions:ratio} interruptions.",
@@ -370,6 +389,80 @@ def _hour_saved(decision: Decision, words: Words) -> list[str]:
     return wrapped(
         words("Each hour saved with {name} costs {price:usd}.", name=_name(rival, choice, words), price=price)
     )
+
+
+def _front(decision: Decision, words: Words, *, all_lines: bool) -> list[str]:
+    """The options that cost least for their time, and what each hour saved costs; one that the rival tells is left."""
+    points, rival = decision.front, decision.rival
+    if len(points) < 2 or (len(points) == 2 and points[1].option is rival):
+        return []
+    shown = points if all_lines else points[:_MOST_FRONT]
+    names_count = len({point.option.units for point in shown}) > 1
+    rows = []
+    for point in shown:
+        option = point.option
+        name = words.offer(option.offer)
+        price = point.usd_per_hour_saved
+        rows.append(
+            [
+                f"{option.units} x {name}" if names_count else name,
+                formats.hours(point.hours_to_result, words.locale),
+                formats.cents(point.usd, words.locale),
+                "" if price is None else formats.cents(price, words.locale),
+            ]
+        )
+    head = [words("the sooner, the dearer"), words("hours"), "$", words("$/hour saved")]
+    widths = [max(len(head[index]), *(len(row[index]) for row in rows)) for index in (1, 2, 3)]
+    first = min(max(len(head[0]), *(len(row[0]) for row in rows)), WIDTH - 2 - sum(widths) - 2 * len(widths))
+    lines = ["  " + table_line(head, first, widths)]
+    for row in rows:
+        pieces = wrap(row[0], first, break_on_hyphens=False) or [""]
+        lines.append("  " + table_line([pieces[0], *row[1:]], first, widths))
+        lines.extend(f"    {piece}" for piece in wrap(" ".join(pieces[1:]), first - 2, break_on_hyphens=False))
+    if len(points) > len(shown):
+        lines.append("  " + words("... and {n} more (--all)", n=len(points) - len(shown)))
+    return lines
+
+
+def _swings(decision: Decision, words: Words, *, all_lines: bool) -> list[str]:
+    """The inputs that move the answer most, where it is not sure or all is asked for."""
+    choice, rival = decision.choice, decision.rival
+    if choice is None or rival is None or not (all_lines or (choice.p_cheapest or 0.0) < _SURE):
+        return []
+    from breakeven.decisions.sensitivity import sensitivity  # noqa: PLC0415 - most reports do without
+
+    found = [one for one in sensitivity(decision) if one.usd_gap_low is not None and one.usd_gap_high is not None]
+    parts = [_swing_text(one, choice, rival, words) for one in found[:_MOST_SWINGS]]
+    return wrapped(words("What moves it most: {parts}.", parts=formats.listed(parts, words("and")))) if parts else []
+
+
+def _swing_text(swing: Swing, choice: Option, rival: Option, words: Words) -> str:
+    values: dict[str, object] = {"low": swing.low, "high": swing.high}
+    if swing.what == "success_rate":
+        values |= {"low_pct": 100 * swing.low, "high_pct": 100 * swing.high}
+    if swing.of is not None:
+        values["name"] = _name(swing.of, rival if swing.of is choice else choice, words)
+    shown = words(SWINGS[swing.what], **values)
+    gap = {"input": shown, "low": swing.usd_gap_low, "high": swing.usd_gap_high}
+    if swing.flips:
+        return words("{input} (saves {low:usd} to {high:usd}, and flips)", **gap)
+    return words("{input} (saves {low:usd} to {high:usd})", **gap)
+
+
+def _advice(decision: Decision, words: Words) -> list[str]:
+    """The guides' rules that today's numbers bear out, and those that they contradict and no caveat tells."""
+    from breakeven.decisions.advice import advice  # noqa: PLC0415 - only when all is asked for
+
+    told = {caveat.values.get("claim") for caveat in decision.caveats}
+    found = advice(decision, catalog.catalog())
+    agreed = [one.rule for one in found if one.verdict == "agreed"]
+    contradicted = [one.rule for one in found if one.verdict == "contradicted" and one.rule not in told]
+    lines = []
+    if agreed:
+        lines.extend(wrapped(words("Rules of thumb that hold here: {rules:codes}.", rules=agreed)))
+    if contradicted:
+        lines.extend(wrapped(words("Rules of thumb that do not: {rules:codes}.", rules=contradicted)))
+    return lines
 
 
 def _what_to_say(decision: Decision, words: Words) -> list[str]:

@@ -11,8 +11,14 @@ from breakeven.reporting.terminal import wrapped
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from breakeven.decisions.decision import Decision
+    from breakeven.decisions.decision import Decision, Option
     from breakeven.reporting.words import Words
+
+
+def _named(option: Option, other: Option, words: Words) -> str:
+    """An option, with its number of GPUs where that is what differs."""
+    name = words.offer(option.offer)
+    return name if option.offer.id != other.offer.id else f"{option.units} x {name}"
 
 
 def what_if_text(changes: Sequence[str], before: Decision, after: Decision, words: Words) -> str:
@@ -37,8 +43,8 @@ def what_if_text(changes: Sequence[str], before: Decision, after: Decision, word
         text = words(
             "What if {changes}: the choice moves from {was}, {old:usd}, to {now}, {new:usd}.",
             changes=told,
-            was=words.offer(old.offer),
-            now=words.offer(new.offer),
+            was=_named(old, new, words),
+            now=_named(new, old, words),
             old=old.usd_mean,
             new=new.usd_mean,
         )

@@ -135,6 +135,8 @@ class Words(Formatter):
 
     def caveat(self, caveat: Caveat) -> str:
         """A caveat in words."""
+        if f"{caveat.code}-on" in CAVEATS and caveat.values.get("gpus"):
+            return self._coded(CAVEATS, f"{caveat.code}-on", caveat.values)
         is_bare = f"{caveat.code}-bare" in CAVEATS and None in caveat.values.values()
         return self._coded(CAVEATS, f"{caveat.code}-bare" if is_bare else caveat.code, caveat.values)
 
@@ -188,7 +190,11 @@ def _offer_name(words: Words, offer_id: str) -> str:
 
 
 def _offer_names(words: Words, offer_ids: Sequence[str]) -> str:
-    names = list(dict.fromkeys(_offer_name(words, offer_id) for offer_id in offer_ids))
+    return _some(words, list(dict.fromkeys(_offer_name(words, offer_id) for offer_id in offer_ids)))
+
+
+def _some(words: Words, names: Sequence[str]) -> str:
+    """A few names, and how many more."""
     if len(names) > 3:
         return words("{first:list} and {n} more", first=names[:2], n=len(names) - 2)
     return formats.listed(names, words("and"))
@@ -207,6 +213,7 @@ _FIELDS: dict[str, Callable[[Words, Any], str]] = {
     "date": lambda words, value: words.date(value),
     "gpu": lambda words, value: words.gpu(value),
     "gpus": lambda words, value: formats.listed([words.gpu(gpu) for gpu in value], words("and")),
+    "some-gpus": lambda words, value: _some(words, [words.gpu(gpu) for gpu in value]),
     "offer": _offer_name,
     "offers": _offer_names,
     "code": lambda words, value: words(CODES.get(str(value), str(value).replace("{", "{{").replace("}", "}}"))),

@@ -248,6 +248,11 @@ class PostgresqlRepository:
                 cursor.executemany("INSERT INTO measurement (id, source, document) VALUES (%s, %s, %s)", new)
         return len(new)
 
+    def remove_measurement(self, row_id: str) -> bool:
+        """Take back the measurement with this id; whether there was one."""
+        with self._writing() as connection:
+            return connection.execute("DELETE FROM measurement WHERE id = %s", (row_id,)).rowcount > 0
+
     def measurements(self) -> list[Measurement]:
         """Every recorded measurement, oldest first."""
         from breakeven.store.measurements import measurement_of  # noqa: PLC0415 - offers do without

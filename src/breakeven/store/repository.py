@@ -63,6 +63,10 @@ class Repository(Protocol):
         """
         ...
 
+    def remove_measurement(self, row_id: str) -> bool:
+        """Take back the measurement with this id; whether there was one."""
+        ...
+
     def measurements(self) -> list[Measurement]:
         """Every recorded measurement, oldest first."""
         ...
