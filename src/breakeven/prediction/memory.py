@@ -102,7 +102,8 @@ class TrainMemoryPredictor:
         self._own = tuple(own)
         self._table = published
         self._without = without
-        self._evidence: list[_Known] | None = None
+        self._own_knowns: list[_Known] | None = None
+        self._table_knowns: list[_Known] | None = None
         self._ran: dict[Key, list[Ran]] | None = None
 
     def predict(self, setup: TrainSetup, memory: MemoryOptions | None = None) -> MemoryEstimate | Reason:
@@ -141,18 +142,25 @@ class TrainMemoryPredictor:
         )
         return _memory_estimate(case, estimate, corrected)
 
-    def _knowns(self) -> list[_Known]:
-        if self._evidence is None:
-            table = _published_knowns() if self._table is None else _knowns_of(self._table)
-            own = _knowns_of(self._own)
-            taken = {(known.measurement.source, known.measurement.id) for known in own}
-            self._evidence = own + [
-                known
-                for known in table
-                if (known.measurement.source, known.measurement.id) not in taken
-                and (self._without is None or not self._without(known.measurement))
-            ]
-        return self._evidence
+    def _like(self, traits: Traits) -> list[_Known]:
+        """The known runs of the same source or model, the user's first."""
+        if self._own_knowns is None:
+            self._own_knowns = _knowns_of(self._own)
+        if self._table is None:
+            table = _shipped_like(traits.source, traits.model)
+        else:
+            if self._table_knowns is None:
+                self._table_knowns = _knowns_of(self._table)
+            table = self._table_knowns
+        own = self._own_knowns
+        taken = {(known.measurement.source, known.measurement.id) for known in own}
+        found = own + [
+            known
+            for known in table
+            if (known.measurement.source, known.measurement.id) not in taken
+            and (self._without is None or not self._without(known.measurement))
+        ]
+        return [one for one in found if one.traits.source == traits.source or one.traits.model == traits.model]
 
     def _runs_like(self, case: Case) -> list[Ran]:
         """The runs of the same source, kind and recomputation that fitted or not."""
@@ -167,9 +175,7 @@ class TrainMemoryPredictor:
         """The known runs that say most of this one, most first."""
         scales = fitted()["scales"]
         alike = [
-            (covariance(traits, known.traits, scales), -place, known)
-            for place, known in enumerate(self._knowns())
-            if known.traits.source == traits.source or known.traits.model == traits.model
+            (covariance(traits, known.traits, scales), -place, known) for place, known in enumerate(self._like(traits))
         ]
         alike.sort(reverse=True)
         return [known for value, _, known in alike[:_NEIGHBOURS] if value > 0]
@@ -215,11 +221,19 @@ def _known(row: Measurement) -> _Known | None:
 
 
 @cache
-def _published_knowns() -> list[_Known]:
+def _shipped_known(place: int) -> _Known | None:
+    """The shipped row in that place of its table, where it has a peak."""
+    known = _known(published_table("train")[place])
+    return None if known is None else known._replace(place=place)
+
+
+@cache
+def _shipped_like(source: str | None, model: str | None) -> list[_Known]:
+    """The shipped runs with a peak of that source or model, in the order of their table."""
     table = published_table("train")
-    without_peak = {*table.rows_with(_RESULT, None)}
-    found = _knowns_of(table[place] for place in range(len(table)) if place not in without_peak)
-    return [known._replace(place=place) for place, known in enumerate(found)]
+    places = {*table.rows_with("source", source), *table.rows_with("model", model)}
+    places.difference_update(table.rows_with(_RESULT, None))
+    return [known for place in sorted(places) if (known := _shipped_known(place)) is not None]
 
 
 @cache
@@ -229,8 +243,8 @@ def _shipped_runs() -> dict[Key, list[Ran]]:
 
 @cache
 def _shipped_covariance(first: int, second: int) -> float:
-    known = _published_knowns()
-    return covariance(known[first].traits, known[second].traits, fitted()["scales"])
+    one, other = _shipped_known(first), _shipped_known(second)
+    return 0.0 if one is None or other is None else covariance(one.traits, other.traits, fitted()["scales"])
 
 
 def _covariance(one: _Known, other: _Known) -> float:
