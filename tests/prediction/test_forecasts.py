@@ -125,12 +125,13 @@ def test_the_longest_example_decides_memory_and_the_mean_decides_time() -> None:
         ("task: finetune", "declined-model-unknown"),
         ("task: notebook\nmodel: llama-3.1-8b", "declined-task"),
         ("task: finetune\nmodel: llama-3.1-8b\nobjective: rlhf", "declined-objective"),
+        ("task: finetune\nmodel: llama-3.1-8b\nmethod: full\nprecision: int8", "declined-precision"),
     ],
 )
 def test_a_job_that_cannot_be_predicted_says_why(text: str, reason: str) -> None:
     with pytest.raises(InputError) as caught:
         predict(read_job(f"job: a\n{text}\n"))
-    assert (caught.value.code, caught.value.values["reason"]) == ("job-not-predictable", reason)
+    assert (caught.value.code, caught.value.values["reason"].code) == ("job-not-predictable", reason)
     assert reason not in str(caught.value)
 
 

@@ -11,7 +11,7 @@ from breakeven.actions.days import read_day, year_fraction
 from breakeven.actions.job_files import load_job
 from breakeven.actions.measurements import own_measurements, record_measurements
 from breakeven.documents import read_text
-from breakeven.errors import InputError, nearest
+from breakeven.errors import InputError, Reason, nearest
 from breakeven.evidence.groups import EvidenceFilter, EvidenceGroup, grouped
 from breakeven.evidence.published import published
 from breakeven.evidence.record import Kind, Measurement
@@ -87,8 +87,8 @@ def add_measurement(
     reason = cannot_predict(read)
     architecture = architecture_of(read)
     if reason is not None or architecture is None:
-        code = "declined-model-unknown" if reason is None else reason.code
-        raise InputError("job-not-predictable", file=str(job), reason=code)
+        why = reason or Reason("declined-model-unknown")
+        raise InputError("job-not-predictable", file=str(job), reason=why)
     found = catalog.find(gpu)
     measured_on = read_day(day, key="--date")
     year = year_fraction(measured_on)

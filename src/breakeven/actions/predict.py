@@ -9,7 +9,7 @@ from breakeven.actions.days import read_day
 from breakeven.actions.forecasts import forecast_job
 from breakeven.actions.job_files import load_job
 from breakeven.actions.measurements import own_measurements
-from breakeven.errors import InputError
+from breakeven.errors import InputError, Reason
 from breakeven.evidence.published import published
 from breakeven.gpus import catalog
 from breakeven.jobs.job import Job
@@ -44,8 +44,8 @@ def predict(
     reason = cannot_predict(read)
     architecture = architecture_of(read)
     if reason is not None or architecture is None:
-        code = "declined-model-unknown" if reason is None else reason.code
-        raise InputError("job-not-predictable", file=None if isinstance(job, Job) else str(job), reason=code)
+        why = reason or Reason("declined-model-unknown")
+        raise InputError("job-not-predictable", file=None if isinstance(job, Job) else str(job), reason=why)
     listed = [catalog.find(gpu).id for gpu in gpus] if gpus is not None else list(read.limits.gpus) or _offered()
     candidates = [(gpu, count) for gpu in dict.fromkeys((*read.known, *listed)) for count in read.gpus]
     own = own_measurements(store)

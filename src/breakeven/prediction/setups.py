@@ -20,6 +20,8 @@ GPUS_PER_NODE = 8
 _TRAINING = frozenset({"pretrain", "finetune"})
 _SERVING = frozenset({"inference", "batch-inference"})
 _BITS_OF = {"fp32": 32, "tf32": 32, "fp16": 16, "bf16": 16, "fp8": 8, "mxfp8": 8, "int8": 8, "int4": 4, "fp4": 4}
+_INTEGERS = frozenset({"int8", "int4"})
+"""Precisions that no gradient is computed in: a quantised base has them."""
 DPO_TIME = 4 / 3
 """A reference model adds its forward pass, a third of a step, to every token of the policy. Source: formula 8."""
 
@@ -40,6 +42,8 @@ def cannot_predict(job: Job) -> Reason | None:
         return Reason("declined-model-unknown")
     if job.objective == "rlhf":
         return Reason("declined-objective", objective=job.objective)
+    if is_training(job) and job.precision in _INTEGERS and job.method != "qlora":
+        return Reason("declined-precision", precision=job.precision)
     return None
 
 
@@ -127,8 +131,8 @@ def train_setup(
         global_batch=None if job.global_batch is None else float(job.global_batch),
         grad_accum=accumulation,
         method=method,
-        precision=job.precision if job.precision not in {"int4", "int8", "tf32", "fp4"} else "bf16",
-        base_bits=job.base_bits if job.base_bits is not None else (4 if method == "qlora" else None),
+        precision="bf16" if job.precision in _INTEGERS else job.precision,
+        base_bits=_base_bits(job, method),
         parallelism=job.parallelism or ("none" if n_gpus == 1 else "fsdp"),
         recompute=job.recompute,
         attention=job.stack.attention,
@@ -136,6 +140,13 @@ def train_setup(
         year=year,
         tags=tuple(tags),
     )
+
+
+def _base_bits(job: Job, method: str) -> int | None:
+    """Bits per weight of a quantised base: said, or what QLoRA with that precision keeps it in."""
+    if job.base_bits is not None or method != "qlora":
+        return job.base_bits
+    return 8 if job.precision == "int8" else 4
 
 
 def weight_precision(job: Job) -> str:

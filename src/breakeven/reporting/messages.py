@@ -207,6 +207,7 @@ REASONS: dict[str, str] = {
     "no-load": "the job does not say how long prompts and answers are (traffic.input_tokens, traffic.output_tokens)",
     "declined-task": "notebooks and embeddings are not predicted",
     "declined-model-unknown": "the job names no model",
+    "declined-precision": "nobody trains in {precision}: say the precision of the computation (bf16, fp8), and under base_bits how a frozen base is kept",
     "declined-objective": "whole runs of reinforcement learning are not predicted: they alternate between training and generating",
     "declined-kind": "this is not what the table measures",
     "declined-method": "the method {method:code} is not predicted",

@@ -8,7 +8,6 @@ from __future__ import annotations
 from string import Formatter
 from typing import TYPE_CHECKING, Any
 
-from breakeven.errors import Caveat
 from breakeven.gpus import catalog
 from breakeven.reporting import formats
 from breakeven.reporting.formats import printable
@@ -18,7 +17,7 @@ from breakeven.reporting.translations import translations
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from breakeven.errors import BreakevenError
+    from breakeven.errors import BreakevenError, Caveat
     from breakeven.offers.offer import Offer
     from breakeven.reporting.translations import Locale
 
@@ -205,7 +204,7 @@ _FIELDS: dict[str, Callable[[Words, Any], str]] = {
     "rate": lambda words, value: formats.usd(value, words.locale),
     "hours": lambda words, value: formats.hours(value, words.locale),
     "gb": lambda words, value: formats.scaled(float(f"{value:.2g}"), "GB", words.locale),
-    "why": lambda words, value: words.coded_reason(Caveat(str(value), task=None, objective=None)),
+    "why": lambda words, value: words.coded_reason(value),
     "and-list": lambda words, value: _items(words, value, "and"),
     "ratio": lambda words, value: formats.significant(value, 3, words.locale),
     "pct": lambda words, value: formats.percent(value, words.locale),
