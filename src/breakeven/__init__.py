@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from breakeven.actions.job_files import load_job
     from breakeven.actions.market import load_offers
     from breakeven.actions.predict import predict
+    from breakeven.actions.rent_or_api import rent_or_api
     from breakeven.decisions.decision import Decision
     from breakeven.jobs.job import Job
     from breakeven.offers.offer import Offer
@@ -32,6 +33,7 @@ _HOMES = {
     "load_job": "breakeven.actions.job_files",
     "load_offers": "breakeven.actions.market",
     "predict": "breakeven.actions.predict",
+    "rent_or_api": "breakeven.actions.rent_or_api",
     "Decision": "breakeven.decisions.decision",
     "Job": "breakeven.jobs.job",
     "Offer": "breakeven.offers.offer",
@@ -52,6 +54,7 @@ __all__ = [
     "load_job",
     "load_offers",
     "predict",
+    "rent_or_api",
 ]
 
 

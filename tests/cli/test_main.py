@@ -403,9 +403,9 @@ def test_examples_are_written_where_asked(tmp_path: Path, capsys: pytest.Capture
         capsys, "decide", *(str(path) for path in sorted((tmp_path / "demo").glob("*.yaml"))), *DAY, "--json"
     )
     assert status == 0
-    assert len(json.loads(out)["decisions"]) == 15
+    assert len(json.loads(out)["decisions"]) == 17
     status, out, _ = run(capsys, "examples", "--json")
-    assert len(json.loads(out)["examples"]) == 16
+    assert len(json.loads(out)["examples"]) == 18
 
 
 def test_identify_reads_names_from_standard_input() -> None:

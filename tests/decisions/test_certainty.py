@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import random
 from statistics import fmean
+from time import process_time
 
 import pytest
 
@@ -87,3 +88,13 @@ def test_a_price_that_is_no_quote_is_as_uncertain_as_the_market() -> None:
     by_id = {one.offer.id: one.p_cheapest for one in decide([*quotes, open_price]).options}
     assert 0.4 < (by_id[open_price.id] or 0) < 0.7
     assert (by_id[quotes[0].id] or 0) > 0.3
+
+
+def test_two_hundred_uncertain_options_are_decided_at_once() -> None:
+    gpus = ((A100, 1.0), (H100, 1.9))
+    market = [offer(gpu, base * (1 + 0.003 * place), f"p{place}") for gpu, base in gpus for place in range(100)]
+    start = process_time()
+    decision = decide(market, hours="[80, 120]", speedup="[1.6, 2.4]")
+    assert process_time() - start < 0.5  # seconds; it takes a tenth of that
+    assert len(decision.options) == 200
+    assert sum(option.p_cheapest or 0.0 for option in decision.options) == pytest.approx(1.0)

@@ -89,3 +89,34 @@ def test_the_success_rate_of_a_rival_flips_upwards() -> None:
     flip = flips(decide(book, job, speedup="2"))["success_rate", H100]
     assert flip.to == pytest.approx(0.75)
     assert flip.start == 0.5
+
+
+@pytest.mark.parametrize(
+    ("beside", "what", "start"),
+    [("wait_h: 24", "wait_h", 24.0), ("overheads: {orchestration_usd: 60}", "orchestration_usd", 60.0)],
+)
+def test_a_queue_and_a_move_flip_the_winner_where_they_say(beside: str, what: str, start: float) -> None:
+    def decided(text: str) -> Decision:
+        more = f"overrides:\n  - {{when: {{gpu: {H100}}}, {text}}}\ndelay_usd_per_h: 2\n"
+        return decide([offer(A100, 1.39), offer(H100, 2.69)], more, hours="30", speedup="2.2")
+
+    decision = decided(beside)
+    assert decision.choice is not None
+    assert decision.choice.offer.gpu == A100
+    [flip] = [one for one in decision.flips if one.what == what]
+    assert flip.of.offer.gpu == H100
+    assert flip.start == start
+    assert 0 < flip.to < start
+    for factor, winner in ((0.999, H100), (1.001, A100)):
+        changed = decided(beside.replace(f"{start:g}", repr(flip.to * factor)))
+        assert changed.choice is not None
+        assert changed.choice.offer.gpu == winner
+
+
+def test_the_longest_wait_for_the_choice() -> None:
+    more = f"overrides:\n  - {{when: {{gpu: {H100}}}, wait_h: 4}}\ndelay_usd_per_h: 2\n"
+    decision = decide([offer(A100, 1.39), offer(H100, 2.69)], more, hours="30", speedup="2.2")
+    assert decision.choice is not None
+    assert decision.choice.offer.gpu == H100
+    [flip] = [one for one in decision.flips if one.what == "wait_h"]
+    assert flip.to > 4

@@ -56,6 +56,17 @@ def test_idle_machines_come_first() -> None:
     assert found.worth_usd == pytest.approx(2 * 0.468 * 5)
 
 
+def test_attempts_that_fail_come_first_too() -> None:
+    found = step(decide(PRICES, "success_rate: 0.6\nruns: 5\n", hours="3", speedup="[2.9, 4.4]"))
+    assert (found.do, found.why.code) == ("raise-utilisation", "failed-attempts")
+    assert found.why.values["share_pct"] == pytest.approx(40.0)
+    assert found.worth_usd == pytest.approx((3 / 0.6 - 3) * 0.468 * 5)
+
+
+def test_a_good_rate_of_success_wastes_too_little_to_mend() -> None:
+    assert step(decide(PRICES, "success_rate: 0.9\n", hours="3", speedup="[2.9, 4.4]")).do == "rent"
+
+
 def test_without_a_choice_there_is_no_step() -> None:
     assert decide([]).next is None
     assert step(decide([offer(A100, 1.0)])).why.code == "one-candidate"

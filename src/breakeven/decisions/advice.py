@@ -10,10 +10,10 @@ from dataclasses import replace
 from statistics import median
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from breakeven.costs.completed_job import failure_factor
 from breakeven.decisions.claims import A100, BUYER, CLAIMS, FINE_TUNING, H100, params_b
 from breakeven.decisions.options import billed_gpus, mean_cost
 from breakeven.decisions.rank import compare_options, contenders
+from breakeven.decisions.waste import is_wasteful, wasted
 from breakeven.units import HOURS_PER_MONTH
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 Verdict = Literal["agreed", "contradicted", "undecidable"]
 
-WASTE_SHARE = 0.2
-"""Share of the cost that idle machines and failed attempts take where a job is dear for that, not for its length."""
 MODERATE_PREMIUM = 1.5
 """Price ratio up to which the H100's premium counts as moderate; the guide's own example of a small one is 1.43."""
 DEEP_DISCOUNT = 0.7
@@ -75,18 +73,9 @@ class _Case(NamedTuple):
         return None
 
     @property
-    def waste_usd(self) -> float:
-        """What idle machines and failed attempts cost on the choice [USD per accepted result]."""
-        mean, terms = self.choice.mean, self.choice.terms
-        if mean is None or terms is None:
-            return 0.0
-        repeated = mean.rent - terms.upfront_usd - terms.usd_per_gpu_h * terms.debug_gpu_h
-        return mean.idle + repeated * (1 - 1 / failure_factor(terms.success_rate, terms.failure))
-
-    @property
     def is_wasteful(self) -> bool:
-        """Whether the job is dear because GPUs idle or attempts fail."""
-        return self.waste_usd > WASTE_SHARE * (self.choice.usd_mean or 0.0)
+        """Whether the choice is dear because GPUs idle or attempts fail."""
+        return is_wasteful(self.choice)
 
 
 _Found = tuple[Verdict, dict[str, Any]]
@@ -186,7 +175,7 @@ def _raise_utilisation(case: _Case) -> _Found | None:
     if old is None or new is None or old.terms is None or old.hours is None or new.usd_mean is None:
         return _NOT_COMPARED
     usd = mean_cost(replace(old.terms, idle_hours=0.0, success_rate=1.0), old.hours).usd
-    return _by(usd <= new.usd_mean, {"waste_usd": case.waste_usd, "mended_usd": usd, "over_usd": new.usd_mean})
+    return _by(usd <= new.usd_mean, {"waste_usd": wasted(case.choice).usd, "mended_usd": usd, "over_usd": new.usd_mean})
 
 
 def _two_of_six(case: _Case) -> _Found | None:

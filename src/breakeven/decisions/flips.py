@@ -44,6 +44,9 @@ def flips(choice: Option, rivals: Sequence[Option], job: Job, options: Sequence[
             found.extend(_speedup(rival, choice) for rival in rivals if rival.offer.gpu != choice.offer.gpu)
         found.extend(_success(rival, _score(choice, limits), limits) for rival in rivals)
         found.append(_success_of_choice(choice, least, limits))
+        for what in ("wait_h", "orchestration_usd"):
+            found.extend(_beside(what, rival, _score(choice, limits), limits) for rival in rivals)
+            found.append(_beside(what, choice, least, limits))
     for base in sorted(gpu for gpu, entry in known.items() if entry.hours is not None):
         found.extend(_hours(base, farthest, choice, rivals, job) for farthest in (_FARTHEST, 1 / _FARTHEST))
     found.extend(_deadline(choice, limits.deadline_h, options))
@@ -129,6 +132,21 @@ def _success_of_choice(choice: Option, least: float, limits: Limits) -> Flip | N
 
     to = first_crossing(surplus, start, 1e-4)
     return None if to is None else Flip("success_rate", choice, start, to)
+
+
+def _beside(what: str, option: Option, usd: float, limits: Limits) -> Flip | None:
+    """The wait for capacity [h] or the cost of moving [USD] at which an option that has some costs `usd`."""
+    terms, hours = option.terms, option.hours
+    start = 0.0 if terms is None else getattr(terms, what)
+    if terms is None or hours is None or not start or not isfinite(usd):
+        return None
+
+    def surplus(value: float) -> float:
+        return usd - _standing(replace(terms, **{what: value}), hours, limits)  # type: ignore[arg-type]
+
+    is_dearer = surplus(start) < 0
+    to = first_crossing(surplus, start, start / _FARTHEST_SPEEDUP if is_dearer else start * _FARTHEST)
+    return None if to is None else Flip(what, option, start, to)
 
 
 def _hours(base: str, farthest: float, choice: Option, rivals: Sequence[Option], job: Job) -> Flip | None:

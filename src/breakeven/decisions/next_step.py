@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from breakeven.costs.billing import billed_s
 from breakeven.decisions.certainty import cost_of
 from breakeven.decisions.decision import NextStep
+from breakeven.decisions.waste import is_wasteful, wasted
 from breakeven.errors import Reason
 from breakeven.stats.information import (
     FEWEST_BLOCKS,
@@ -38,8 +39,6 @@ BLOCK_LOG_SD = 0.065
 """Spread of the log ratio of a pair of blocks: 8 % step noise, autocorrelation 0.9, 57 steps. Source: formula 7."""
 BLOCK_STEPS = 57
 """Steps of a block at that autocorrelation, three integrated autocorrelation times. Source: formula 7."""
-IDLE_SHARE = 0.2
-"""Share of the cost that idle machines may take before that is the first thing to mend."""
 _MOST_RIVALS = 8
 
 
@@ -50,10 +49,12 @@ def next_step(job: Job, choice: Option | None, able: Sequence[Option]) -> NextSt
     """
     if choice is None or choice.mean is None:
         return None
-    idle = choice.mean.idle
-    if idle > IDLE_SHARE * choice.mean.usd:
-        share = 100 * idle / choice.mean.usd
-        return NextStep("raise-utilisation", Reason("idle-machines", share_pct=share), idle * job.runs, 0.0)
+    if is_wasteful(choice):
+        waste = wasted(choice)
+        code = "idle-machines" if waste.idle_usd >= waste.failed_usd else "failed-attempts"
+        usd = max(waste.idle_usd, waste.failed_usd)
+        share = 100 * usd / choice.mean.usd
+        return NextStep("raise-utilisation", Reason(code, share_pct=share), usd * job.runs, 0.0)
     best = _best_per_gpu(able)
     costs = [cost for option in best if (cost := cost_of(option)) is not None]
     if len(costs) != len(best) or len(best) < 2:

@@ -184,6 +184,7 @@ REASONS: dict[str, str] = {
     "only-option": "It is the only option that can run this job.",
     "deadline-decides": "A cheaper option ({barred:offer}) would take {barred_hours:hours} h and miss the deadline.",
     "idle-machines": "Next: raise utilisation. Idle machines take {share_pct:pct} of the cost; without them the runs to come cost {worth:usd} less.",
+    "failed-attempts": "Next: raise utilisation. Failed attempts take {share_pct:pct} of the cost; without them the runs to come cost {worth:usd} less.",
     "api-cheaper": "Next: use the API {api}, {usd_per_month:usd} a month for this load, {worth:usd} less than renting ('breakeven rent-or-api').",
     "api-for-the-peak": "Next: rent for the base load and send the peak to the API {api}: {usd_per_month:usd} a month, {worth:usd} less than renting for all of it ('breakeven rent-or-api').",
     "one-candidate": "Next: rent. There is nothing to compare it with.",

@@ -344,6 +344,10 @@ def _flip_text(flip: Flip, choice: Option, rival: Option | None, words: Words) -
         ("success_rate", True): "{name} succeeds in at least {pct:pct} of attempts",
         ("hours", False): "{name} takes at most {to:hours} h",
         ("hours", True): "{name} takes at least {to:hours} h",
+        ("wait_h", False): "{name} is to be had within {to:hours} h",
+        ("wait_h", True): "{name} is to be had only after {to:hours} h",
+        ("orchestration_usd", False): "moving to {name} costs at most {to:usd}",
+        ("orchestration_usd", True): "moving to {name} costs at least {to:usd}",
     }
     is_of_slice = flip.what == "usd_per_gpu_h" and flip.of.offer.is_slice  # priced by its share: says per what
     return words(templates["usd_per_whole_gpu_h" if is_of_slice else flip.what, is_up], **values, pct=100 * flip.to)
