@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from breakeven.cli.options import add_output_options, add_store_option, style_of
+from breakeven.cli.options import add_output_options, add_store_option, style_of, verb_adder
 from breakeven.reporting.translations import translated
 
 TYPE_CHECKING = False
@@ -20,14 +20,7 @@ _MEASURED = ("hours", "tokens_per_s", "peak_memory_gb", "ttft_ms", "tpot_ms", "c
 
 def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
     """The arguments of `evidence`."""
-    verbs = parser.add_subparsers(dest="verb", metavar="list|show|add|remove|import|check", required=True)
-
-    def add(name: str, told: str, example: str) -> ArgumentParser:
-        told = translated(told, locale)
-        verb: ArgumentParser = verbs.add_parser(name, help=told, description=told, allow_abbrev=False)
-        verb.epilog = translated(example, locale)
-        return verb
-
+    add = verb_adder(parser, "list|show|add|remove|import|check", locale)
     listing = add(
         "list",
         "what has been measured, by source, model and GPU",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from breakeven.cli.options import add_market_options, add_output_options, style_of
+from breakeven.cli.options import add_market_options, add_output_options, style_of, verb_adder
 from breakeven.reporting.translations import translated
 
 TYPE_CHECKING = False
@@ -19,14 +19,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
     """The arguments of `offers`."""
-    verbs = parser.add_subparsers(dest="verb", metavar="list|add|import|refresh|history|check|export", required=True)
-
-    def add(name: str, told: str, example: str) -> ArgumentParser:
-        told = translated(told, locale)
-        verb: ArgumentParser = verbs.add_parser(name, help=told, description=told, allow_abbrev=False)
-        verb.epilog = translated(example, locale)
-        return verb
-
+    add = verb_adder(parser, "list|add|import|refresh|history|check|export", locale)
     listing = add(
         "list", "what is for rent, cheapest first", "Example: breakeven offers list --gpu h100 --market on-demand"
     )

@@ -18,6 +18,22 @@ if TYPE_CHECKING:
     from breakeven.reporting.translations import Locale
 
 
+def verb_adder(parser: ArgumentParser, metavar: str, locale: Locale) -> Callable[[str, str, str], ArgumentParser]:
+    """What adds a verb to a command, by its name, what it does and an example.
+
+    metavar : every verb, separated by |.
+    """
+    verbs = parser.add_subparsers(dest="verb", metavar=metavar, required=True)
+
+    def add(name: str, told: str, example: str) -> ArgumentParser:
+        told = translated(told, locale)
+        verb: ArgumentParser = verbs.add_parser(name, help=told, description=told, allow_abbrev=False)
+        verb.epilog = translated(example, locale)
+        return verb
+
+    return add
+
+
 def add_output_options(parser: ArgumentParser, locale: Locale) -> None:
     """How the answer is printed."""
     group = parser.add_argument_group(translated("output", locale))
