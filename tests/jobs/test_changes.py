@@ -54,3 +54,16 @@ def test_a_wrong_change_is_refused(text: str, code: str) -> None:
 def test_any_text_is_a_change_or_refused(key: str, value: str) -> None:
     with contextlib.suppress(InputError):
         read_job(JOB, changes=[parse_change(f"{key}={value}")])
+
+
+@pytest.mark.parametrize("text", ["wait_h=abc", "foo=1", "success_rate=7"])
+def test_a_wrong_change_is_found_in_the_change_not_in_the_file(text: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read_job(JOB, file="job.yaml", changes=[parse_change(text)])
+    assert (caught.value.file, caught.value.line) == ("--what-if", None)
+
+
+def test_what_is_wrong_in_the_file_stays_there() -> None:
+    with pytest.raises(InputError) as caught:
+        read_job(f"{JOB}wait_h: abc\n", file="job.yaml", changes=[parse_change("success_rate=0.5")])
+    assert (caught.value.file, caught.value.line) == ("job.yaml", 6)

@@ -27,8 +27,9 @@ def read_job(text: str, *, file: str | None = None, changes: Iterable[Change] = 
 
     A model given as a path is not opened here; see `is_config_path`.
 
-    Raises: InputError with file, line and key.
+    Raises: InputError with file, line and key; with `--what-if` in place of file and line where a changed key is wrong.
     """
+    changes = tuple(changes)
     try:
         root = read_yaml(text, file=file)
         if not isinstance(root, Mapping):
@@ -40,6 +41,8 @@ def read_job(text: str, *, file: str | None = None, changes: Iterable[Change] = 
         job = Job(**_read_record(Job, root, "", is_complete=True))
         _check_together(job, root)
     except BreakevenError as error:
+        if any(error.key == key for key, _ in changes):
+            error.file, error.line = "--what-if", None
         raise error.at(file=file) from None
     return job
 
