@@ -116,11 +116,11 @@ def sku_mix(one: Gpu, other: Gpu) -> Caveat | None:
 
 
 def _sku_mixes(pairs: Sequence[BreakEven], gpus: Mapping[str, Gpu]) -> list[Caveat]:
-    found: dict[tuple[str, str], Caveat | None] = {}
-    for pair in pairs:
-        dear, cheap = gpus[pair.dear.offer.gpu], gpus[pair.cheap.offer.gpu]
-        found.setdefault((dear.id, cheap.id), sku_mix(dear, cheap))
-    return [caveat for caveat in found.values() if caveat is not None]
+    """All GPUs that differ from the choice in one caveat."""
+    mixes = [sku_mix(gpus[pair.dear.offer.gpu], gpus[pair.cheap.offer.gpu]) for pair in pairs]
+    named = dict.fromkeys(gpu for mix in mixes if mix for gpu in mix.values["gpus"])
+    differs = dict.fromkeys(name for mix in mixes if mix for name in mix.values["differs"])
+    return [Caveat("sku-mix", gpus=tuple(named), differs=tuple(sorted(differs)))] if named else []
 
 
 def _precision(job: Job, feasible: Sequence[Option], gpus: Mapping[str, Gpu]) -> list[Caveat]:

@@ -6,7 +6,7 @@ logarithms are sums of shared factors. What the job knows of one GPU moves the o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from breakeven.errors import Caveat
@@ -53,6 +53,8 @@ class Forecast:
     settings: Mapping[str, float | str]
     caveats: tuple[Caveat, ...] = ()
     declined: Reason | None = None
+    time_shares: Mapping[str, float] = field(default_factory=dict)
+    """Where the time goes by physics alone, adding up to 1; empty where it was not asked for."""
     fix: Fix | None = None
     """The cheapest change that would make it fit, where it does not."""
 

@@ -160,12 +160,14 @@ def _forecast(
         return replace(made, declined=speed)
     ttft = predictor.predict_ttft(load.setup, is_rough=True)
     tpot = predictor.predict_tpot(load.setup, is_rough=True)
+    shares = predictor.step_breakdown(load.setup)
     made = replace(
         made,
         throughput=speed,
         ttft_ms=ttft if isinstance(ttft, Estimate) else None,
         tpot_ms=tpot if isinstance(tpot, Estimate) else None,
         caveats=(*speed.caveats, *_assumed(job)),
+        time_shares={} if isinstance(shares, Reason) else shares,
     )
     if load.missed:
         return replace(made, declined=Reason("targets-missed"))

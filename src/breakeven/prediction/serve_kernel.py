@@ -117,6 +117,14 @@ class Kernel:
         shared = [row for row, one, two in zip(self._variances, first, second, strict=True) if one == two]
         return tuple(map(sum, zip(*shared, strict=True)))
 
+    def weights(self, shares: Sequence[float]) -> list[float]:
+        """What sharing each group is worth to a set-up with those shares of the time, shape (groups,)."""
+        return [
+            row[0] + sum(variance * share * share for variance, share in zip(row[1:-2], shares, strict=True))
+            + row[-2] + row[-1]
+            for row in self._variances
+        ]  # fmt: skip
+
     def covariance(
         self,
         common: Sequence[float],

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from heapq import nlargest
+from itertools import islice
 from math import log
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from breakeven.errors import Reason
 from breakeven.evidence.record import ServeSetup
-from breakeven.prediction.serve_kernel import Facts, facts_of, identity_of
+from breakeven.prediction.serve_kernel import GROUPS, Facts, facts_of, identity_of
 from breakeven.prediction.serve_physics import (
     Nominal,
     position_of,
@@ -125,6 +127,10 @@ def measured_point(row: Measurement, quantity: str, physics: Physics, register: 
     return point._replace(name=row.id, error=error, is_own=row.is_own)
 
 
+_MANY = 256.0
+"""The load of a row that says none: offline runs, which fill the engine."""
+
+
 class Blocks:
     """Published rows in blocks of one identity each; rows become points when they are looked at."""
 
@@ -137,21 +143,67 @@ class Blocks:
         register: Register,
     ) -> None:
         self._table, self._without, self._make = table, without, make
-        self._rows = [(register.number(facts), rows) for facts, rows in blocks]
-        self._points: dict[int, list[Point]] = {}
+        self._register = register
+        numbered = [(register.number(facts), rows) for facts, rows in blocks]
+        self._rows = [rows for _, rows in numbered]
+        self._members = _members([register.identity(number) for number, _ in numbered])
+        self._points: dict[int, Point | None] = {}
+        self._places: dict[int, list[tuple[float, ...]]] = {}
 
-    def identities(self) -> list[int]:
-        """The identity of each block."""
-        return [number for number, _ in self._rows]
+    def most_alike(self, target: Point, kernel: Kernel, most: int) -> list[int]:
+        """The blocks that share most with a target wherever they lie, best first."""
+        weights = kernel.weights(target.shares)
+        promises = [0.0] * len(self._rows)
+        for members, weight, value in zip(
+            self._members, weights, self._register.identity(target.identity), strict=True
+        ):
+            if weight:
+                for block in members.get(value, ()):
+                    promises[block] += weight
+        return nlargest(most, range(len(promises)), key=lambda block: (promises[block], -self._rows[block][0]))
 
-    def points(self, block: int) -> list[Point]:
-        """The points of one block."""
-        found = self._points.get(block)
-        if found is None:
-            rows = (self._table[index] for index in self._rows[block][1])
-            kept = (row for row in rows if self._without is None or not self._without(row))
-            found = self._points[block] = [point for point in map(self._make, kept) if point is not None]
-        return found
+    def has_points(self, block: int) -> bool:
+        """Whether a block holds a row that can be used."""
+        return any(self._point(index) is not None for index in self._rows[block])
+
+    def points(self, block: int, target: Point, most: int) -> list[Point]:
+        """The points of a block that lie nearest a target in load and lengths, at most so many."""
+        rows = self._rows[block]
+        if len(rows) > most:
+            places = self._places.get(block)
+            if places is None:
+                places = self._places[block] = [self._place(index) for index in rows]
+            load, prompt, answer = target.position[0] + target.position[5], *target.position[1:3]
+            apart = sorted(
+                (abs(one[0] - load) + abs(one[1] - prompt) + abs(one[2] - answer), index)
+                for one, index in zip(places, rows, strict=True)
+            )
+            rows = [index for _, index in apart]
+        usable = (point for point in map(self._point, rows) if point is not None)
+        return list(islice(usable, most))
+
+    def _place(self, index: int) -> tuple[float, ...]:
+        """About where a row lies, without making it a point: load per engine, lengths; in logarithms."""
+        value = self._table.value
+        copies = max((value("n_gpus", index) or 1) / (value("tp", index) or 1), 1.0)
+        load = (value("concurrency", index) or _MANY) / copies
+        return log(load), log((value("isl", index) or 1.0) + 16.0), log((value("osl", index) or 1.0) + 4.0)
+
+    def _point(self, index: int) -> Point | None:
+        if index not in self._points:
+            row = self._table[index]
+            is_kept = self._without is None or not self._without(row)
+            self._points[index] = self._make(row) if is_kept else None
+        return self._points[index]
+
+
+def _members(identities: Sequence[Identity]) -> list[dict[object, list[int]]]:
+    """Per group, the blocks that have each value of it."""
+    found: list[dict[object, list[int]]] = [{} for _ in GROUPS]
+    for block, identity in enumerate(identities):
+        for members, value in zip(found, identity, strict=True):
+            members.setdefault(value, []).append(block)
+    return found
 
 
 def blocks_of(table: PublishedTable) -> list[tuple[Facts, list[int]]]:

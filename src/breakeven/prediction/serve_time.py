@@ -42,14 +42,16 @@ _DATA = Path(__file__).parent / "data" / "serve.json"
 _NEIGHBOURS = 28
 _ROUGH_NEIGHBOURS = 14
 _PER_CLUSTER = 6
-_BLOCKS = 32
-_PER_BLOCK = 8
-_WIDE = 2
-"""A set-up of nobody's looks at that many times the neighbours: no stack speaks for it, and GPUs shall compare."""
+_WIDE_NEIGHBOURS = 42
+"""Of a set-up of nobody's: no stack speaks for it, and GPUs shall compare."""
 _JOINT_NEIGHBOURS = 110
 _OWN_ROWS = 24
 _FAR_BELOW = 0.3
 """A weaker GPU whose physics is that much below (a logarithm) is not predicted to see whether it is slower."""
+_MOST_UNDERRATED = 0.6
+"""A weaker GPU is not looked at either where physics must be that wrong (a logarithm) for it to come out faster."""
+_ROUGH_ERROR = 0.2
+"""How far a rough prediction may lie below a full one (a logarithm); 99 % lie nearer."""
 _KEPT = 1000
 _SMALLEST = 1e-12
 _NEAR = 0.85
@@ -138,14 +140,12 @@ class _Evidence:
 
     def neighbours(self, target: Point, given: Sequence[Point], most: int | None = None) -> list[Point]:
         """The rows that say most of a target, own and given ones first."""
-        wide = _WIDE if target.facts.source == OWN else 1
-        most = wide * _NEIGHBOURS if most is None else most
+        if most is None:
+            most = _WIDE_NEIGHBOURS if target.facts.source == OWN else _NEIGHBOURS
         told = nlargest(_OWN_ROWS, (*given, *self._own), key=lambda one: self.register.covariance(target, one))
         found: list[tuple[float, Point]] = []
-        for block in self._nearest_blocks(target, wide * _BLOCKS):
-            points = self._blocks.points(block)
-            if len(points) > _PER_BLOCK:
-                points = _nearest(points, target)
+        for block in self._nearest_blocks(target, most):
+            points = self._blocks.points(block, target, _PER_CLUSTER)
             found.extend((self.register.covariance(target, one), one) for one in points)
         found.sort(key=_first, reverse=True)
         taken: dict[object, int] = {}
@@ -163,20 +163,14 @@ class _Evidence:
     def _nearest_blocks(self, target: Point, most: int) -> list[int]:
         ranked = self._ranked.get(target.identity)
         if ranked is None:
-            shared = [(self._promise(target, number), block) for block, number in enumerate(self._blocks.identities())]
-            ranked = self._ranked[target.identity] = [block for _, block in nlargest(4 * most, shared)]
+            ranked = self._ranked[target.identity] = self._blocks.most_alike(target, self._kernel, 4 * most)
         filled: list[int] = []
         for block in ranked:
-            if self._blocks.points(block):
+            if self._blocks.has_points(block):
                 filled.append(block)
                 if len(filled) == most:
                     break
         return filled
-
-    def _promise(self, target: Point, identity: int) -> float:
-        common = self.register.common(target.identity, identity)
-        parts = sum(variance * share * share for variance, share in zip(common[1:-2], target.shares, strict=True))
-        return common[0] + parts + common[-2] + common[-1]
 
     def covariance(self, one: Point, two: Point) -> float:
         """The covariance of two measured rows, kept."""
@@ -208,19 +202,12 @@ class _Evidence:
         return result._replace(covariance=covariance)
 
 
+def _physics_of(found: tuple[ServeSetup, float]) -> float:
+    return found[1]
+
+
 def _first(found: tuple[float, Point]) -> float:
     return found[0]
-
-
-def _nearest(points: Sequence[Point], target: Point) -> list[Point]:
-    """The few points of a block that lie nearest, in load and lengths."""
-    batch, prompt, answer = target.position[:3]
-    apart = [
-        (abs(p[0] - batch) + abs(p[1] - prompt) + abs(p[2] - answer), place)
-        for place, p in enumerate([point.position for point in points])
-    ]
-    apart.sort()
-    return [points[place] for _, place in apart[:_PER_BLOCK]]
 
 
 def _apart(one: Point, two: Point) -> float:
@@ -251,6 +238,7 @@ class ServePredictor:
         self._without = without
         self._evidence: dict[str, _Evidence] = {}
         self._kept: dict[tuple[str, ServeSetup, bool], Estimate] = {}
+        self._raised: dict[ServeSetup, Estimate] = {}
 
     def predict(self, setup: ServeSetup, *, given: Sequence[Measurement] = ()) -> Estimate | Reason:
         """Output tokens per second and GPU, or why it is not predicted; given : rows known besides the evidence."""
@@ -293,10 +281,12 @@ class ServePredictor:
         asked = [evidence.asked(setup) for setup in setups]
         known = [one for one in asked if isinstance(one, _Asked)]
         told = evidence.points(given)
-        each = min(_WIDE * _NEIGHBOURS, max(6, _JOINT_NEIGHBOURS // max(1, len(known))))
+        made = [self._predicted("throughput", setup, given) for setup in setups]  # the same alone and among others
+        if len(setups) == 1:
+            return JointEstimate(made, [[one.log_sd**2] for one in made if isinstance(one, Estimate)])
+        each = min(_WIDE_NEIGHBOURS, max(6, _JOINT_NEIGHBOURS // max(1, len(known))))
         rows = {row.name: row for one in known for row in evidence.neighbours(one.point, told, each)}
         _, block = _estimates(evidence, known, list(rows.values()))
-        made = [self._predicted("throughput", setup, given) for setup in setups]  # the same alone and among others
         sds = [one.log_sd for one in made if isinstance(one, Estimate)]
         roots = [sqrt(max(row[place], _SMALLEST)) for place, row in enumerate(block)]
         covariance = [
@@ -320,8 +310,8 @@ class ServePredictor:
             found = self._evidence[quantity] = _Evidence(quantity, self._own, table, blocks, self._without)
         return found
 
-    def _contenders(self, setup: ServeSetup) -> list[ServeSetup]:
-        """The set-up on weaker GPUs that physics does not put far below."""
+    def _weaker(self, setup: ServeSetup) -> list[tuple[ServeSetup, float]]:
+        """The set-up on weaker GPUs that physics does not put far below, and the logarithm that physics gives it."""
         evidence = self._of("throughput")
         mine = evidence.asked(setup)
         if isinstance(mine, Reason):
@@ -329,34 +319,60 @@ class ServePredictor:
         others = [replace(setup, gpu=gpu) for gpu in weaker_gpus(setup.gpu)]
         asked = [(other, evidence.asked(other)) for other in others]
         return [
-            other
+            (other, one.point.log_value)
             for other, one in asked
             if isinstance(one, _Asked) and one.point.log_value > mine.point.log_value - _FAR_BELOW
         ]
 
+    def _at_least_as_weaker(self, setup: ServeSetup, answer: Estimate) -> Estimate:
+        """The answer, raised to the fastest of the weaker GPUs, of the weaker ones of those, and so on."""
+        seen, waiting = {setup.gpu}, self._weaker(setup)
+        while waiting:
+            waiting.sort(key=_physics_of)
+            other, log_value = waiting.pop()
+            if other.gpu in seen or log_value + _MOST_UNDERRATED < answer.log_median:
+                continue
+            seen.add(other.gpu)
+            made = self._alone("throughput", other, is_rough=True)
+            if isinstance(made, Estimate) and made.log_median + _ROUGH_ERROR > answer.log_median:
+                made = self._alone("throughput", other)
+            if isinstance(made, Estimate) and made.log_median > answer.log_median:
+                answer = replace(answer, log_median=made.log_median)
+            waiting.extend(self._weaker(other))
+        return answer
+
     def _predicted(
         self, quantity: str, setup: ServeSetup, given: Sequence[Measurement], *, is_rough: bool = False
     ) -> Estimate | Reason:
-        told = tuple(given)
-        kept = None if told else self._kept.get((quantity, setup, is_rough))
+        answer = self._alone(quantity, setup, given, is_rough=is_rough)
+        is_nobodys = setup.source is None and not (self._own or given or is_rough)
+        if quantity != "throughput" or not is_nobodys or isinstance(answer, Reason):
+            return answer
+        kept = self._raised.get(setup)
+        return kept if kept is not None else _keep(self._raised, setup, self._at_least_as_weaker(setup, answer))
+
+    def _alone(
+        self, quantity: str, setup: ServeSetup, given: Sequence[Measurement] = (), *, is_rough: bool = False
+    ) -> Estimate | Reason:
+        """What the evidence says of one set-up, without a look at weaker GPUs."""
+        kept = None if given else self._kept.get((quantity, setup, is_rough))
         if kept is not None:
             return kept
         evidence = self._of(quantity)
         asked = evidence.asked(setup)
         if isinstance(asked, Reason):
             return asked
-        rows = evidence.neighbours(asked.point, evidence.points(told), _ROUGH_NEIGHBOURS if is_rough else None)
+        rows = evidence.neighbours(asked.point, evidence.points(given), _ROUGH_NEIGHBOURS if is_rough else None)
         answer = _estimates(evidence, [asked], rows)[0][0]
-        if quantity == "throughput" and setup.source is None and not (self._own or told or is_rough):
-            for other in self._contenders(setup):
-                weaker = self._predicted(quantity, other, ())
-                if isinstance(weaker, Estimate) and weaker.log_median > answer.log_median:
-                    answer = replace(answer, log_median=weaker.log_median)
-        if not told:
-            if len(self._kept) > _KEPT:
-                self._kept.clear()
-            self._kept[quantity, setup, is_rough] = answer
-        return answer
+        return answer if given else _keep(self._kept, (quantity, setup, is_rough), answer)
+
+
+def _keep(kept: dict[Any, Estimate], key: object, answer: Estimate) -> Estimate:
+    """The answer, kept for the next time; all are forgotten where they grow too many."""
+    if len(kept) > _KEPT:
+        kept.clear()
+    kept[key] = answer
+    return answer
 
 
 def _estimates(

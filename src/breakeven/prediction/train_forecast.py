@@ -15,7 +15,7 @@ from breakeven.prediction.memory_advice import Fix, cheapest_change, largest_mic
 from breakeven.prediction.memory_estimate import MemoryEstimate
 from breakeven.prediction.memory_options import MemoryOptions
 from breakeven.prediction.setups import longest_sequence, method_of, train_setup, work_of
-from breakeven.prediction.train_time import TrainPredictor
+from breakeven.prediction.train_time import TrainPredictor, physics_terms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -214,8 +214,14 @@ def _forecast(
         settings={} if setup.micro_batch is None else {"micro_batch": setup.micro_batch},
         caveats=tuple(caveats),
         declined=declined,
+        time_shares=_time_shares(setup) if advises else {},
         fix=_fix(job, setup, memory) if advises and isinstance(need, MemoryEstimate) and need.fits == "no" else None,
     )
+
+
+def _time_shares(setup: TrainSetup) -> Mapping[str, float]:
+    shares = physics_terms(setup)
+    return {} if isinstance(shares, Reason) else shares
 
 
 def _fix(job: Job, setup: TrainSetup, memory: TrainMemoryPredictor) -> Fix | None:

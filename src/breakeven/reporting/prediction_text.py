@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _MOST_IDS = 3
 _MOST_ROWS = 20
+_LEAST_SHARE = 0.01
 
 
 def prediction_document(prediction: Prediction, words: Words) -> dict[str, Any]:
@@ -47,6 +48,7 @@ def _document(one: Forecast, words: Words) -> dict[str, Any]:
         "ttft_ms": _estimate(one.ttft_ms),
         "tpot_ms": _estimate(one.tpot_ms),
         "settings": dict(one.settings),
+        "time_shares": dict(one.time_shares),
         "basis": one.basis,
         "rests_on": list(one.rests_on),
         "says": [] if one.throughput is None else list(one.throughput.says),
@@ -84,6 +86,7 @@ def prediction_text(prediction: Prediction, words: Words, style: Style) -> str:
         if len(told) > _MOST_ROWS:
             lines.append("  " + words("... and {n} more (--json)", n=len(told) - _MOST_ROWS))
         lines.extend(["", *_rests_on(told, prediction.evidence, words)])
+        lines.extend(_time_shares(told, words))
     lines.extend(_declined(prediction.forecasts, words))
     lines.extend(_changes(told, words))
     notes = _caveats(told, words)
@@ -151,6 +154,25 @@ def _rests_on(told: Sequence[Forecast], evidence: Mapping[str, Measurement], wor
             )  # fmt: skip
             lines.extend(wrapped(told_by, "    ", "      "))
     return lines
+
+
+def _time_shares(told: Sequence[Forecast], words: Words) -> list[str]:
+    """Where the time of the first line goes, the largest shares first."""
+    first = next((one for one in told if one.time_shares), None)
+    if first is None:
+        return []
+    largest = sorted(first.time_shares.items(), key=lambda item: -item[1])
+    shares = [
+        words("{part:code} {share:pct}", part=f"time:{part}", share=100 * share)
+        for part, share in largest
+        if share >= _LEAST_SHARE
+    ]
+    text = words(
+        "Where the time goes on the {gpu:gpu}, by physics alone, not measured: {shares}.",
+        gpu=first.gpu,
+        shares=", ".join(shares),
+    )
+    return ["", *wrapped(text)]
 
 
 def _declined(forecasts: Sequence[Forecast], words: Words) -> list[str]:
