@@ -94,10 +94,12 @@ def test_ties_and_certainty() -> None:
     assert p_less(hours, hours) == 0.5
 
 
-def test_two_hundred_options_in_a_moment_and_the_same_each_time() -> None:
+@pytest.mark.parametrize("has_prices", [False, True])
+def test_two_hundred_options_in_a_moment_and_the_same_each_time(has_prices: bool) -> None:
     rng = random.Random(1)
     gpus = [{"predicted": 0.2, f"gpu{index}": 0.05 + 0.01 * index} for index in range(20)]
-    costs = [LogNormal(10 * rng.lognormvariate(0, 0.5), gpus[index % 20]) for index in range(200)]
+    prices = [{f"price{index}": 0.05, f"host{index}": 0.02} if has_prices else {} for index in range(200)]
+    costs = [LogNormal(10 * rng.lognormvariate(0, 0.5), {**gpus[index % 20], **prices[index]}) for index in range(200)]
     first = cheapest(costs)
     took_s = []
     for _ in range(3):

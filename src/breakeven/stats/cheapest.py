@@ -7,11 +7,11 @@ closed forms, and the rest are simulated on evenly spread points from a fixed se
 
 from __future__ import annotations
 
-from math import exp, log
+from math import exp, log, sqrt
 from operator import eq
 from typing import TYPE_CHECKING, NamedTuple
 
-from breakeven.stats.draws import GENERATORS, normal_columns
+from breakeven.stats.draws import even_count, normal_columns
 from breakeven.stats.information import value_of_perfect_information
 from breakeven.stats.kriging import cholesky
 from breakeven.stats.lognormal import normal_cdf
@@ -146,7 +146,7 @@ def simulated_race(costs: Sequence[LogNormal], draws: int = DRAWS, seed: int = 0
     rows = _loadings(ratios)
     width = max(len(row) for row in rows)
     count = draws
-    while count > _FEWEST_DRAWS and count * sum(sum(map(bool, row)) for row in rows) > _MOST_STEPS:
+    while count > _FEWEST_DRAWS and even_count(count) * sum(sum(map(bool, row)) for row in rows) > _MOST_STEPS:
         count //= 2
     columns = normal_columns(width, count, seed)
     size = len(columns[0])
@@ -175,15 +175,26 @@ def _sum(start: float, row: Sequence[float], columns: Sequence[Sequence[float]],
 
 
 def _loadings(ratios: Sequence[LogNormal]) -> list[list[float]]:
-    """Weights of independent normals that give the logarithms their covariance: own factors, or fewer new ones."""
-    spread: dict[str, float] = {}
+    """Weights of independent normals that give the logarithms their covariance, as few of them as there may be.
+
+    What moves one ratio only is one normal, however many causes it has.
+    """
+    met: dict[str, int] = {}
     for ratio in ratios:
-        for name, sd in ratio.factors.items():
+        for name in ratio.factors:
+            met[name] = met.get(name, 0) + 1
+    causes: list[dict[str, float]] = []
+    for place, ratio in enumerate(ratios):
+        shared = {name: sd for name, sd in ratio.factors.items() if met[name] > 1}
+        alone = sum(sd * sd for name, sd in ratio.factors.items() if met[name] == 1)
+        causes.append(shared if not alone else {**shared, f"alone:{place}": sqrt(alone)})
+    spread: dict[str, float] = {}
+    for one in causes:
+        for name, sd in one.items():
             spread[name] = spread.get(name, 0.0) + sd * sd
-    named = sum(len(ratio.factors) for ratio in ratios)
-    if len(spread) <= len(GENERATORS) and named <= len(ratios) * (len(ratios) + 1) // 2:
+    if sum(map(len, causes)) <= len(ratios) * (len(ratios) + 1) // 2:
         names = sorted(spread, key=lambda name: (-spread[name], name))
-        return [[ratio.factors.get(name, 0.0) for name in names] for ratio in ratios]
+        return [[one.get(name, 0.0) for name in names] for one in causes]
     return cholesky(
         [[sum(sd * two.factors.get(name, 0.0) for name, sd in one.factors.items()) for two in ratios] for one in ratios]
     )
