@@ -74,6 +74,8 @@ COMMAND_LINES: dict[str, tuple[str, ...]] = {
     "offers-history-json": ("offers", "history", "nvidia-l4-pcie-24gb", "--provider", "runpod", *DAY, "--json"),
     "offers-history-fr": ("offers", "history", "h100 nvl", *DAY, "--locale", "fr"),
     "offers-check": ("offers", "check", *DAY),
+    "bench-plan": ("bench", "plan", str(example_path("serve-8b-predicted.yaml"))),
+    "bench-list": ("bench", "list", "--runs", "nowhere"),
     "checklist": ("checklist",),
     "checklist-lowcostgpu-fr": ("checklist", "lowcostgpu", *DAY, "--locale", "fr"),
     "decide-month": ("decide", str(example_path("full-8b-bf16.yaml")), JOB, *DAY),
@@ -333,6 +335,10 @@ def test_help_of_every_command_has_an_example(capsys: pytest.CaptureFixture[str]
         ("gpus", "show"),
         ("gpus", "identify"),
         ("jobs", "import"),
+        ("bench", "plan"),
+        ("bench", "serve"),
+        ("bench", "calibrate"),
+        ("bench", "compare"),
         ("evidence", "add"),
         ("evidence", "check"),
         ("offers", "add"),
@@ -346,7 +352,7 @@ def test_help_of_every_command_has_an_example(capsys: pytest.CaptureFixture[str]
             assert caught.value.code == 0
             out = capsys.readouterr().out
             assert all(len(line) <= 100 for line in out.splitlines())
-            if words not in {("evidence",), ("gpus",), ("jobs",), ("offers",)}:
+            if words not in {("bench",), ("evidence",), ("gpus",), ("jobs",), ("offers",)}:
                 assert ("Exemple" if locale == "fr" and words else "Example") in out
 
 

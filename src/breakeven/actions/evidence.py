@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from breakeven.evidence.record import ServeSetup, TrainSetup
+    from breakeven.jobs.job import Job
 
 MAX_TABLE_BYTES = 256 * 2**20
 OWN = "own"
@@ -83,12 +84,32 @@ def add_measurement(
 
     Raises: InputError where the job cannot be predicted for, the GPU is unknown, or nothing was measured.
     """
-    read = load_job(job)
+    row = measured_row(load_job(job), gpu, gpus, results, day=day, file=str(job))
+    record_row(row, store)
+    return row
+
+
+def record_row(row: Measurement, store: str | None = None) -> None:
+    """Keep one measurement of the user's.
+
+    Raises: InputError `implausible-measurement`.
+    """
+    _check_plausible(row, row.path or "")
+    record_measurements([row], store)
+
+
+def measured_row(
+    read: Job, gpu: str, gpus: int, results: Results, *, day: date | str | None = None, file: str
+) -> Measurement:
+    """One measured run of a job as evidence; file : where the job stands, for messages and as the row's path.
+
+    Raises: as `add_measurement`.
+    """
     reason = cannot_predict(read)
     architecture = architecture_of(read)
     if reason is not None or architecture is None:
         why = reason or Reason("declined-model-unknown")
-        raise InputError("job-not-predictable", file=str(job), reason=why)
+        raise InputError("job-not-predictable", file=file, reason=why)
     found = catalog.find(gpu)
     measured_on = read_day(day, key="--date")
     year = year_fraction(measured_on)
@@ -98,7 +119,7 @@ def add_measurement(
         work = work_of(read)
         if speed is None and results.hours is not None:
             if work.tokens is None:
-                raise InputError("no-data-size", file=str(job), key="data")
+                raise InputError("no-data-size", file=file, key="data")
             speed = work.tokens * work.time_factor / (3600 * results.hours * gpus)
         values = {"tokens_per_s_per_gpu": speed, "peak_mem_gb": results.peak_memory_gb, "hours_total": results.hours}
         row_setup: TrainSetup | ServeSetup = replace(setup, source=OWN)
@@ -119,19 +140,16 @@ def add_measurement(
     if not given:
         raise InputError("nothing-measured", command="breakeven evidence add")
     digest = hashlib.sha256(repr((row_setup, sorted(given.items()), str(measured_on))).encode()).hexdigest()[:10]
-    row = Measurement(
+    return Measurement(
         id=f"own-{digest}",
         kind="train" if is_training(read) else "serve",
         setup=row_setup,
         results=given,
         source=OWN,
-        path=str(job),
+        path=file,
         version=measured_on.isoformat(),
         is_own=True,
     )
-    _check_plausible(row, str(job))
-    record_measurements([row], store)
-    return row
 
 
 def _check_plausible(row: Measurement, file: str) -> None:

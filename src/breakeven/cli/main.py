@@ -29,6 +29,7 @@ COMMANDS = {
     "gpus": "the GPU catalog: list it, show one product with sources, identify names",
     "offers": "what is for rent: list, add, import, refresh, check and export offers, and their history",
     "evidence": "what has been measured, by whom: list, show, add and import; check the predictions against a table",
+    "bench": "measure a server: replay a locked plan over a ladder, and say what accepted tokens cost",
     "checklist": "what to ask a provider before you reserve, answered where the book or your notes know",
     "watch": "decide recorded decisions again with today's prices; exit status 10 when a winner flipped",
     "examples": "list the example jobs and books, or write them to a folder",

@@ -33,6 +33,7 @@ CHECKS = (
     "not-empty",
     "similar",
     "command",
+    "callable",
 )
 
 MAX_HOURS = 1e6

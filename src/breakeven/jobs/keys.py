@@ -8,6 +8,7 @@ from typing import Any, Literal
 Kind = Literal[
     "text", "identifier", "choice", "flag", "number", "share", "whole", "hours", "seconds", "milliseconds", "interval",
     "gpu", "texts", "identifiers", "choices", "gpus", "mapping", "counts", "checks", "known", "overrides",
+    "numbers", "settings",
 ]  # fmt: skip
 
 

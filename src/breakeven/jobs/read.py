@@ -38,7 +38,7 @@ def read_job(text: str, *, file: str | None = None, changes: Iterable[Change] = 
             from breakeven.jobs.changes import changed  # noqa: PLC0415 - rarely asked for
 
             root = changed(root, changes)
-        job = Job(**_read_record(Job, root, "", is_complete=True))
+        job = Job(**read_record(Job, root, "", is_complete=True))
         _check_together(job, root)
     except BreakevenError as error:
         if any(error.key == key for key, _ in changes):
@@ -65,7 +65,7 @@ def _keys_of(record: type) -> dict[str, Key]:
     return {one.name: one.metadata["key"] for one in fields(record)}
 
 
-def _read_record(record: type, node: Mapping, path: str, *, is_complete: bool = False) -> dict[str, Any]:
+def read_record(record: type, node: Mapping, path: str, *, is_complete: bool = False) -> dict[str, Any]:
     """The values given for a record, by key; `is_complete` asks for the keys without a default."""
     keys = _keys_of(record)
     values = {}
@@ -211,7 +211,7 @@ def _mapping(rules: Key, node: Node, path: str) -> Any:
         raise InputError("wrong-kind", found=describe_kind(node), expected="mapping")
     if rules.record is None:
         raise InputError("wrong-kind", found="mapping", expected="value")
-    return rules.record(**_read_record(rules.record, node, f"{path}."))
+    return rules.record(**read_record(rules.record, node, f"{path}."))
 
 
 def _counts(rules: Key, node: Node, path: str) -> tuple[int, ...]:
@@ -365,7 +365,7 @@ def _override(node: Node, path: str) -> Override:
         if not isinstance(value, Mapping):
             raise InputError("wrong-kind", line=value.line, key=place, found=describe_kind(value), expected="mapping")
         record = {"when": When, "overheads": Overheads, "interruptions": Interruptions}[name]
-        values[name] = _read_record(record, value, f"{place}.")
+        values[name] = read_record(record, value, f"{place}.")
     if not values.get("when"):
         raise InputError("override-without-when", line=node.line, key=path)
     return Override(
@@ -375,6 +375,18 @@ def _override(node: Node, path: str) -> Override:
         values.get("interruptions", {}),
         values.get("wait_h"),
     )
+
+
+def _settings(rules: Key, node: Node, path: str) -> dict[str, str]:
+    """Free names with short texts."""
+    if not isinstance(node, Mapping):
+        raise InputError("wrong-kind", found=describe_kind(node), expected="mapping")
+    found = {}
+    for name, value in node.entries.items():
+        if not name.isprintable() or len(name) > 100:
+            raise InputError("unprintable-text", line=node.key_lines[name], text=name[:80])
+        found[name] = _text(rules, value, f"{path}.{name}")
+    return found
 
 
 _READERS: dict[str, Callable[[Key, Node, str], Any]] = {
@@ -399,6 +411,8 @@ _READERS: dict[str, Callable[[Key, Node, str], Any]] = {
     "checks": _checks,
     "known": _known,
     "overrides": _overrides,
+    "numbers": _list_of(_number),
+    "settings": _settings,
 }
 
 

@@ -1,0 +1,74 @@
+"""What a replay is told as: a run, its numbers, what they cost, and two runs against each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from breakeven.bench.metrics import StepResult
+    from breakeven.errors import Reason
+    from breakeven.jobs.plan import ServePlan
+
+
+@dataclass(frozen=True, slots=True)
+class TokenCost:
+    """What accepted tokens and answers cost at one step on one offer [USD]."""
+
+    offer: str
+    usd_per_h: float
+    step: int
+    usd_per_m_accepted_tokens: float
+    usd_per_accepted_response: float
+    meets_targets: bool
+
+
+@dataclass(slots=True, kw_only=True)
+class ReplayReport:
+    """A run, its numbers and what they cost."""
+
+    run: str
+    folder: Path
+    plan: ServePlan
+    about: dict[str, Any]
+    steps: list[StepResult]
+    why_void: Reason | None
+    stopped_by: str | None = None
+    calibration: dict[str, Any] | None = None
+    server: dict[str, Any] = field(default_factory=dict)
+    costs: list[TokenCost] = field(default_factory=list)
+    cheapest: TokenCost | None = None
+    recorded: list[str] = field(default_factory=list)
+    """Ids of the measurements that decisions may rest on from now on."""
+
+    @property
+    def stamps(self) -> str:
+        """Whose stamps the times are: kernel or clock."""
+        return "clock" if any(one.code == "clock-stamps" for step in self.steps for one in step.caveats) else "kernel"
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayComparison:
+    """Two replays of one plan, step by step: how much faster, and what may explain it besides the GPU."""
+
+    first: ReplayReport
+    second: ReplayReport
+    steps: list[dict[str, Any]]
+    differences: list[str]
+
+
+def meets_targets(step: StepResult, plan: ServePlan) -> bool:
+    """Whether the measured 95th percentiles of a step meet every latency target of its plan."""
+    targets = plan.targets
+    pairs = (
+        (step.ttft_ms, targets.ttft_p95_ms), (step.itl_ms, targets.itl_p95_ms), (step.e2e_ms, targets.e2e_p95_ms)
+    )  # fmt: skip
+    for found, wanted in pairs:
+        if wanted is None:
+            continue
+        one = found["p95"]
+        if one is None or one.value > wanted:
+            return False
+    return True

@@ -1,0 +1,210 @@
+"""A replay for a terminal: one line per step, what it cost, and what to mind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from breakeven.reporting import formats
+from breakeven.reporting.evidence_text import table_of
+from breakeven.reporting.terminal import wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from breakeven.bench.metrics import Spread, StepResult
+    from breakeven.bench.report import ReplayComparison, ReplayReport
+    from breakeven.reporting.terminal import Style
+    from breakeven.reporting.words import Words
+
+_BAR = 24
+
+
+def replay_text(report: ReplayReport, words: Words, style: Style) -> str:
+    """The verdict, the ladder, the money, and what to mind."""
+    lines = [style.strong(words("Replay {run} of {model}", run=report.run, model=formats.printable(report.plan.model)))]
+    if report.why_void is not None:
+        text = words("Void: {reason}", reason=words.reason(report.why_void))
+        lines.extend(["", *wrapped(text)])
+    if report.stopped_by is not None:
+        lines.extend(
+            ["", *wrapped(words("Stopped early ({by:code}): what was recorded counts.", by=report.stopped_by))]
+        )
+    if report.steps:
+        lines.extend(["", *("  " + line for line in _table(report, words, style))])
+        lines.extend(["", *_ladder(report, words, style)])
+    lines.extend(_money(report, words))
+    lines.extend(_failures(report, words))
+    lines.extend(_notes(report, words))
+    lines.extend(["", *wrapped(words("Recorded in {folder}.", folder=formats.printable(str(report.folder))))])
+    if report.recorded:
+        text = words.count(
+            len(report.recorded),
+            "Decisions rest on it from now on: {n} measurement.",
+            "Decisions rest on it from now on: {n} measurements.",
+        )
+        lines.extend(wrapped(text))
+    return formats.unbroken("\n".join(lines) + "\n", words.locale)
+
+
+def _load(step: StepResult, words: Words) -> str:
+    if step.concurrency is not None:
+        return formats.number(step.concurrency, 0, words.locale)
+    if step.rate_per_s is None:
+        return words("trace")
+    return words("{rate:number}/s", rate=step.rate_per_s)
+
+
+def _ms(spread: Spread, name: str, words: Words) -> str:
+    one = spread[name]
+    return "" if one is None else formats.significant(one.value, 3, words.locale)
+
+
+def _table(report: ReplayReport, words: Words, style: Style) -> list[str]:
+    head = [
+        words("in flight"), words("held"), words("ok"), words("TTFT p50"), words("p95"), words("ITL p50"), words("p95"),
+        words("tokens/s"),
+    ]  # fmt: skip
+    rows = [
+        [
+            _load(step, words),
+            "" if step.held_concurrency is None else formats.significant(step.held_concurrency, 3, words.locale),
+            f"{step.ok}/{step.asked}",
+            _ms(step.ttft_ms, "p50", words),
+            _ms(step.ttft_ms, "p95", words),
+            _ms(step.itl_ms, "p50", words),
+            _ms(step.itl_ms, "p95", words),
+            "" if step.output_tokens_per_s is None else formats.significant(step.output_tokens_per_s, 3, words.locale),
+        ]
+        for step in report.steps
+    ]
+    return [*table_of(rows, head, style), words("Latencies in ms; a blank has too few samples.")]
+
+
+def _ladder(report: ReplayReport, words: Words, style: Style) -> list[str]:
+    """Throughput of each step as a bar, with the median gap beside it: latency against throughput."""
+    known = [step for step in report.steps if step.output_tokens_per_s]
+    if len(known) < 2:
+        return []
+    most = max(step.output_tokens_per_s or 0.0 for step in known)
+    width = max(len(_load(step, words)) for step in known)
+    lines = ["  " + words("tokens/s over the ladder, and the gap between tokens")]
+    for step in known:
+        speed = step.output_tokens_per_s or 0.0
+        bar = ("━" if style.has_unicode else "=") * max(1, round(_BAR * speed / most))
+        gap = step.itl_ms["p50"]
+        told = "" if gap is None else words("{gap:number} ms", gap=float(f"{gap.value:.3g}"))
+        value = formats.significant(speed, 3, words.locale)
+        lines.append(f"  {_load(step, words):>{width}} {bar:<{_BAR}} {value:>8}  {told}")
+    return lines
+
+
+def _money(report: ReplayReport, words: Words) -> list[str]:
+    if not report.costs:
+        return []
+    lines = [""]
+    best = report.cheapest
+    if best is None:
+        lines.extend(wrapped(words("No step meets the latency targets: nothing is cheapest within them.")))
+        best = min(report.costs, key=lambda one: one.usd_per_m_accepted_tokens)
+    step = next(one for one in report.steps if one.step == best.step)
+    text = words(
+        "Cheapest: {usd:usd} per million accepted tokens ({answer:usd} per accepted answer) with {load} in flight, "
+        "at {rate:usd}/h ({offer:offer}).",
+        usd=best.usd_per_m_accepted_tokens, answer=best.usd_per_accepted_response, load=_load(step, words),
+        rate=best.usd_per_h, offer=best.offer,
+    )  # fmt: skip
+    lines.extend(wrapped(text))
+    per_step = [
+        words(
+            "{load}: {usd:usd}", load=_load(one, words),
+            usd=min(cost.usd_per_m_accepted_tokens for cost in report.costs if cost.step == one.step),
+        )
+        for one in report.steps
+        if any(cost.step == one.step for cost in report.costs)
+    ]  # fmt: skip
+    if len(per_step) > 1:
+        lines.extend(wrapped(words("By requests in flight: {list}.", list="; ".join(per_step))))
+    return lines
+
+
+def _failures(report: ReplayReport, words: Words) -> list[str]:
+    total: dict[str, int] = {}
+    for step in report.steps:
+        for kind, count in step.failed.items():
+            total[kind] = total.get(kind, 0) + count
+    if not total:
+        return []
+    told = ", ".join(f"{kind} {count}" for kind, count in sorted(total.items(), key=lambda item: -item[1]))
+    return ["", *wrapped(words("Failed: {kinds}.", kinds=told))]
+
+
+def _notes(report: ReplayReport, words: Words) -> list[str]:
+    notes: list[str] = []
+    calibration = report.calibration or {}
+    error = calibration.get("stamp_error_ms") or {}
+    if "p99" in error:
+        notes.append(
+            words(
+                "Stamps are the {stamps:code}'s; against a server of known times they were {p50:number} ms off (p50) "
+                "and {p99:number} ms (p99) here.",
+                stamps=report.stamps,
+                p50=float(f"{error['p50']:.2g}"),
+                p99=float(f"{error['p99']:.2g}"),
+            )
+        )
+    notes.extend(dict.fromkeys(words.reason(caveat) for step in report.steps for caveat in step.caveats))
+    hidden = sum(step.unresolved_gaps for step in report.steps)
+    if hidden:
+        notes.append(
+            words.count(
+                hidden,
+                "{n} gap is hidden inside one read: counted, not taken for 0.",
+                "{n} gaps are hidden inside one read: counted, not taken for 0.",
+            )
+        )
+    share = next((step.accepted_share for step in reversed(report.steps) if step.accepted_share), None)
+    if share is not None and report.plan.acceptance:
+        notes.append(
+            words(
+                "Accepted at the last step: {value:pct} (80 % interval {low:pct} to {high:pct}).",
+                value=100 * share[1],
+                low=100 * share[0],
+                high=100 * share[2],
+            )
+        )
+    if not notes:
+        return []
+    return ["", f"  {words('Mind:')}", *(line for note in notes for line in wrapped(note, "  - ", "    "))]
+
+
+def runs_text(runs: Sequence[dict[str, Any]], words: Words, style: Style) -> str:
+    """`bench list`."""
+    if not runs:
+        return words("No runs yet: breakeven bench serve makes one.") + "\n"
+    rows = [
+        [str(one["run"]), formats.printable(str(one["model"])), str(one["plan_digest"] or "")[:10],
+         "" if one["gpu"] is None else words.gpu(one["gpu"]), formats.printable(str(one["url"]))]
+        for one in runs
+    ]  # fmt: skip
+    return (
+        "\n".join(table_of(rows, [words("run"), words("model"), words("plan"), words("GPU"), words("server")], style))
+        + "\n"
+    )
+
+
+def comparison_text(found: ReplayComparison, words: Words, style: Style) -> str:
+    """`bench compare` of two replays."""
+    rows = [
+        [
+            "" if one["concurrency"] is None else str(one["concurrency"]),
+            *(formats.significant(value, 3, words.locale) for value in one["output_tokens_per_s"]),
+            formats.significant(one["speedup"], 3, words.locale),
+        ]
+        for one in found.steps
+    ]
+    head = [words("in flight"), words("first, tokens/s"), words("second, tokens/s"), words("second over first")]
+    lines = [words("{first} against {second}, one plan", first=found.first.run, second=found.second.run), ""]
+    lines.extend("  " + line for line in table_of(rows, head, style))
+    if found.differences:
+        lines.extend(["", *wrapped(words("Accepted differences: {names:list}.", names=found.differences))])
+    return "\n".join(lines) + "\n"
