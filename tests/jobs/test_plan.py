@@ -31,6 +31,9 @@ def test_the_digest_changes_with_the_work_and_with_nothing_else() -> None:
         replace(PLAN, load=Load(concurrency=(1,))), replace(PLAN, acceptance=()), replace(PLAN, server={}),
     ):  # fmt: skip
         assert plan_digest(locked(other, "abc")) != first
+    assert plan_digest(locked(replace(PLAN, temperature=1), "abc")) == plan_digest(
+        locked(replace(PLAN, temperature=1.0), "abc")
+    )
     for same in (
         replace(PLAN, job="x"),
         replace(PLAN, stop=Stop(time_s=9)),

@@ -120,7 +120,7 @@ def plan_digest(plan: ServePlan) -> str:
     """
     document = {name: value for name, value in plan_document(plan).items() if name not in _UNLOCKED}
     document["prompts"] = {"digest": plan.prompts.digest}
-    text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    text = json.dumps(_whole(document), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -138,6 +138,15 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
     return value
+
+
+def _whole(value: Any) -> Any:
+    """Whole numbers without their point: 2 and 2.0 are the same plan."""
+    if isinstance(value, dict):
+        return {name: _whole(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_whole(one) for one in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def locked(plan: ServePlan, prompts_digest: str) -> ServePlan:

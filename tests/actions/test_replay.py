@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from breakeven import decide
+from breakeven.actions.replay import (
+    Changes,
+    Machine,
+    RunOptions,
+    bench_serve,
+    compare_replays,
+    find_run,
+    list_runs,
+    plan_of_job,
+    report_of,
+)
+from breakeven.cli.main import main
+from breakeven.errors import InputError
+from breakeven.jobs.plan import written_plan
+from tests.bench.scripted import OPEN, Scripted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+H100 = "nvidia-h100-sxm-80gb"
+JOB = """
+job: serve-small
+task: inference
+model: llama-3.1-8b
+precision: fp8
+stack: {framework: vllm}
+traffic: {requests_per_s: 4, input_tokens: 30, output_tokens: 8, concurrency: 4}
+acceptance: [{regex: of}]
+limits: {gpus: [nvidia-h100-sxm-80gb, nvidia-a100-sxm-80gb]}
+"""
+SMALL = Changes(model="tiny", concurrency=(1, 4), requests=12, max_tokens=8, input_tokens=6, ramp_s=0.05)
+
+
+@pytest.fixture(autouse=True)
+def _ended() -> Iterator[None]:
+    yield
+    while OPEN:
+        OPEN.pop().close()
+
+
+def options(folder: Path, **more: object) -> RunOptions:
+    return RunOptions(runs=str(folder / "runs"), calibrates=False, **more)  # type: ignore[arg-type]
+
+
+def url(server: Scripted) -> str:
+    return f"http://127.0.0.1:{server.port}/v1"
+
+
+def test_from_job_to_plan_to_measured_decision(
+    socket_enabled: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job, plan, store = tmp_path / "job.yaml", tmp_path / "plan.yaml", f"sqlite:///{tmp_path}/s.sqlite"
+    job.write_text(JOB)
+    made = plan_of_job(job)
+    assert made.load.concurrency == (4,)
+    assert made.exact_length is False
+    plan.write_text(written_plan(made).replace("requests: 300", "requests: 40"))
+    text = "\n".join(line for line in plan.read_text().splitlines() if "digest" not in line)
+    plan.write_text(text.replace("ramp_s: 2", "ramp_s: 0.05"))
+    report = bench_serve(
+        plan, Changes(), url=url(Scripted()), machine=Machine(job=str(job), gpu=H100, gpus=1), options=options(tmp_path),
+        store=store,
+    )  # fmt: skip
+    assert report.why_void is None
+    [step] = report.steps
+    assert step.accepted == 40
+    assert report.cheapest is not None
+    tokens_per_h = 3600 * (step.accepted_tokens_per_s or 0)
+    assert report.cheapest.usd_per_m_accepted_tokens == pytest.approx(report.cheapest.usd_per_h / tokens_per_h * 1e6)
+    assert len(report.recorded) == 1
+    monkeypatch.setenv("BREAKEVEN_STORE", store)
+    decision = decide(job, as_of="2026-12-01")
+    bases = {option.offer.gpu: option.basis for option in decision.options}
+    assert bases[H100] == "measured"
+    again = report_of(find_run(report.run, str(tmp_path / "runs")))
+    assert again.steps[0].ttft_ms == step.ttft_ms
+    assert again.recorded == report.recorded
+
+
+def test_a_locked_plan_is_replayed_as_it_stands(socket_enabled: None, tmp_path: Path) -> None:
+    job, plan = tmp_path / "job.yaml", tmp_path / "plan.yaml"
+    job.write_text(JOB)
+    plan.write_text(written_plan(plan_of_job(job)))
+    with pytest.raises(InputError) as caught:
+        bench_serve(plan, Changes(requests=5), url="http://127.0.0.1:1", options=options(tmp_path))
+    assert (caught.value.code, caught.value.key) == ("plan-is-locked", "--requests")
+
+
+def test_two_replays_are_compared_only_where_they_are_equal(socket_enabled: None, tmp_path: Path) -> None:
+    slow, fast = (
+        bench_serve(None, SMALL, url=url(Scripted(pause_s=pause)), options=options(tmp_path)) for pause in (0.01, 0.002)
+    )
+    runs = str(tmp_path / "runs")
+    assert slow.plan.digest == fast.plan.digest
+    found = compare_replays(slow.run, fast.run, runs=runs)
+    assert [one["concurrency"] for one in found.steps] == [1, 4]
+    assert all(one["speedup"] > 1.5 for one in found.steps)
+    other = bench_serve(None, Changes(model="tiny", concurrency=(1,), requests=4, max_tokens=8, input_tokens=6, ramp_s=0),
+                        url=url(Scripted()), options=options(tmp_path))  # fmt: skip
+    with pytest.raises(InputError) as caught:
+        compare_replays(slow.run, other.run, runs=runs)
+    assert caught.value.code == "plans-differ"
+    server = fast.folder / "server.json"
+    server.write_text(json.dumps({"version": "2"}))
+    with pytest.raises(InputError) as caught:
+        compare_replays(slow.run, fast.run, runs=runs)
+    assert (caught.value.code, caught.value.values["names"]) == ("servers-differ", ("version",))
+    assert compare_replays(slow.run, fast.run, runs=runs, accepts=["version"]).differences == ["version"]
+
+
+def test_the_command_line_from_serve_to_show(
+    socket_enabled: None, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BREAKEVEN_RUNS", str(tmp_path / "runs"))
+    words = ["bench", "serve", "--url", url(Scripted()), "--model", "tiny", "--concurrency", "1,3", "--requests", "9",
+             "--max-tokens", "8", "--input-tokens", "6", "--ramp", "0.05", "--no-calibrate", "--usd-per-h", "2"]  # fmt: skip
+    assert main([*words, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["void"], document["stamps"] in {"kernel", "clock"}) == (False, True)
+    assert [step["concurrency"] for step in document["steps"]] == [1, 3]
+    assert document["steps"][0]["ttft_ms"]["p99"] is None
+    assert document["steps"][1]["usd_per_m_accepted_tokens"] > 0
+    for locale, word in (("en", "Cheapest"), ("fr", "moins cher")):
+        assert main([*words, "--locale", locale]) == 0
+        assert word in capsys.readouterr().out
+    assert main(["bench", "show", document["run"], "--json"]) == 0
+    again = json.loads(capsys.readouterr().out)
+    assert again["steps"][0]["itl_ms"] == document["steps"][0]["itl_ms"]
+    assert main(["bench", "list"]) == 0
+    assert document["run"] in capsys.readouterr().out
+    assert len(list_runs()) == 3
+
+
+def test_a_void_run_ends_with_3_and_still_prints(
+    socket_enabled: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = Scripted(lambda connection, *_: connection.sendall(b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n"))
+    words = ["bench", "serve", "--url", url(broken), "--model", "m", "--concurrency", "1", "--requests", "2",
+             "--no-calibrate", "--runs", str(tmp_path), "--json"]  # fmt: skip
+    assert main(words) == 3
+    document = json.loads(capsys.readouterr().out)
+    assert document["why_void"]["code"] == "nothing-succeeded"
+    assert document["steps"][0]["failed"] == {"http-500": 2}
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "told"),
+    [
+        (["serve", "--model", "m"], 2, "--url"),
+        (["serve", "--url", "http://127.0.0.1:9"], 2, "--model"),
+        (["serve", "--url", "nonsense", "--model", "m"], 2, "address"),
+        (["serve", "--url", "http://127.0.0.1:9", "--model", "m", "--no-calibrate"], 1, "no connection"),
+        (["serve", "none.yaml", "--url", "http://127.0.0.1:9"], 2, "none.yaml"),
+        (["show", "nothing"], 2, "nothing"),
+        (["serve", "--resume", "nothing"], 2, "nothing"),
+        (["plan", "none.yaml"], 2, "none.yaml"),
+        (["serve", "--concurrency", "0"], 2, "0"),
+    ],
+)
+def test_mistakes_are_told(
+    socket_enabled: None, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
+    words: list[str], status: int, told: str,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("BREAKEVEN_RUNS", str(tmp_path / "runs"))
+    monkeypatch.chdir(tmp_path)
+    assert main(["bench", *words]) == status
+    assert told in capsys.readouterr().err
