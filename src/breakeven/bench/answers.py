@@ -54,7 +54,7 @@ if msgspec is not None:
         choices: list[_Choice] = msgspec.field(default_factory=list)
         usage: _Usage | None = None
         error: Any = None
-        sent_ns: int | None = None
+        send_ns: int | None = None
 
     _decode = msgspec.json.Decoder(_Event).decode
 
@@ -248,7 +248,7 @@ def _take(events: list[bytes], answer: Answer, told: _Told, reads: Reads, place:
                 answer.finish_reason = choice.finish_reason
             if told.hears(choice):
                 answer.tokens_ns.append(stamp)
-                answer.sent_ns.append(event.sent_ns or 0)
+                answer.sent_ns.append(event.send_ns or 0)
                 told.counted(event.usage)
         if event.usage is not None:
             _count(answer, event.usage)

@@ -19,7 +19,7 @@ _HEAD = (
     b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
     b"transfer-encoding: chunked\r\nconnection: keep-alive\r\n\r\n"
 )
-_EVENT = b'data: {"choices":[{"index":0,"delta":{"content":" of"}}],"sent_ns":%d}\n\n'
+_EVENT = b'data: {"choices":[{"index":0,"delta":{"content":" of"}}],"send_ns":%d}\n\n'
 _LAST = (
     b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"length"}],'
     b'"usage":{"prompt_tokens":1,"completion_tokens":%d}}\n\ndata: [DONE]\n\n'

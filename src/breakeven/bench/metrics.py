@@ -100,11 +100,13 @@ def step_result(
     warm_up: Sequence[tuple[int, int, int]],
     uses: Sequence[WorkerUse],
     asked: int,
+    *,
+    warm_events: int = 0,
 ) -> StepResult:
     """The numbers of one step.
 
     results : of the measured requests, one each; warm_up : worker, sent and end of the others [ns]; uses : of the
-    workers; asked : how many were to be sent.
+    workers; asked : how many were to be sent; warm_events : tokens of the warm-up, which cost the client too.
     """
     load = plan.load
     is_open = bool(load.rates_per_s) or load.follows_file
@@ -129,7 +131,7 @@ def step_result(
     tokens = _tokens_in(good, start, end)
     accepted_tokens = _tokens_in([one for one in good if one.is_accepted], start, end)
     ended_inside = [one for one in good if start <= one.exchange.end_ns <= end]
-    events = sum(len(one.answer.tokens_ns) for one in results)
+    events = warm_events + sum(len(one.answer.tokens_ns) for one in results)
     late = sorted(value / _MS for one in results for value in one.late_ns)
     accepted = sum(one.is_accepted for one in good)
     usage = [one.answer.output_tokens for one in good]

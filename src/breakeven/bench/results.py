@@ -26,6 +26,7 @@ class _Step:
     results: dict[int, Result] = field(default_factory=dict)
     warm_up: list[tuple[int, int, int]] = field(default_factory=list)
     uses: list[WorkerUse] = field(default_factory=list)
+    warm_events: int = 0
 
 
 def run_steps(
@@ -67,6 +68,7 @@ def run_steps(
             step = steps[exchange.step]
             if exchange.is_warm_up:
                 step.warm_up.append((exchange.worker, exchange.sent_ns, exchange.end_ns))
+                step.warm_events += len(answer.tokens_ns)
                 continue
             known = step.results.get(exchange.number)
             if known is not None and known.exchange.ending != "cancelled":
@@ -76,7 +78,15 @@ def run_steps(
             answer.text = answer.reasoning = ""
             step.results[exchange.number] = Result(exchange, answer, is_accepted, late)
     return [
-        step_result(number, plan, list(step.results.values()), step.warm_up, step.uses, plan.load.requests)
+        step_result(
+            number,
+            plan,
+            list(step.results.values()),
+            step.warm_up,
+            step.uses,
+            plan.load.requests,
+            warm_events=step.warm_events,
+        )
         for number, step in enumerate(steps)
         if step.results or step.uses
     ]
