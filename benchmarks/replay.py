@@ -139,13 +139,13 @@ def start_up_s() -> float:
 
 
 PEERS: dict[str, list[str]] = {
-    "guidellm": ["benchmark", "--target", "http://127.0.0.1:{port}", "--model", "truth", "--profile", "concurrent",
-                 "--rate", "{streams}", "--max-requests", "{requests}", "--data",
-                 "prompt_tokens=20,output_tokens={tokens}", "--output-path", "{out}.json", "--processor",
-                 "{tokenizer}"],
+    "guidellm": ["run", "--backend", "kind=openai_http,target=http://127.0.0.1:{port},model=truth", "--profile",
+                 "kind=concurrent,streams={streams}", "--constraint", "kind=max_requests,count={requests}", "--data",
+                 "kind=synthetic_text,prompt_tokens=20,output_tokens={tokens}", "--tokenizer",
+                 "kind=hf_auto,model={tokenizer}", "--output", "kind=json,path={out}.json"],
     "aiperf": ["profile", "--model", "truth", "--url", "http://127.0.0.1:{port}", "--endpoint-type", "chat",
                "--streaming", "--concurrency", "{streams}", "--request-count", "{requests}",
-               "--synthetic-input-tokens-mean", "20", "--output-tokens-mean", "{tokens}", "--tokenizer", "{tokenizer}",
+               "--synthetic-input-tokens-mean", "20", "--output-tokens-mean", "{tokens}", "--tokenizer", "builtin",
                "--artifact-dir", "{out}", "--ui", "none"],
     "vllm": ["bench", "serve", "--backend", "openai-chat", "--base-url", "http://127.0.0.1:{port}", "--endpoint",
              "/v1/chat/completions", "--model", "truth", "--tokenizer", "{tokenizer}", "--dataset-name", "random",

@@ -128,7 +128,7 @@ def test_goodput(make_plan: Callable[..., ServePlan]) -> None:
         (streams(4, 10), 9.5, "client-saturated"),
         (streams(4, 10, late_ms=8.0), 0.5, None),  # late, but every token has its own stamp
         (None, 0.5, "client-late"),
-        ([result(n, 1000 + 500 * n) for n in range(40)], 0.5, "concurrency-not-held"),
+        ([result(n, 1000 + 500 * (n // 4) + n % 4) for n in range(40)], 0.5, "concurrency-not-held"),
         ([result(n, 1000 + 201 * n, failure="reset", events=0) for n in range(8)], 0.5, "nothing-succeeded"),
         (
             [result(n, 1000 + n, failure="wrong-length") for n in range(7)] + [result(7, 1300)],

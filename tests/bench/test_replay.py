@@ -67,6 +67,29 @@ def reset_midway(connection: Any) -> None:
     reset(connection)
 
 
+def test_prompts_of_a_file_are_warmed_up_with_others_of_their_length(
+    socket_enabled: None, tmp_path: Path, make_plan: Callable[..., ServePlan]
+) -> None:
+    from dataclasses import replace
+
+    from breakeven.jobs.plan import locked
+    from breakeven.jobs.prompts import prompts_digest, read_prompts
+
+    path = tmp_path / "p.jsonl"
+    path.write_text("".join(json.dumps({"prompt": f"say {n} and no more", "id": str(n)}) + "\n" for n in range(4)))
+    prompts = read_prompts(path.read_text())
+    plan = make_plan((2,), requests=8)
+    plan = locked(replace(plan, prompts=replace(plan.prompts, file=str(path))), prompts_digest(prompts))
+    server = Scripted()
+    run = new_run(tmp_path / "runs", plan, {})
+    replay(run, plan, Settings(url=f"http://127.0.0.1:{server.port}", prompts=str(path)))
+    [step] = run_steps(run, plan, prompts)
+    assert step.ok == 8
+    said = [body["messages"][0]["content"] for _, body in server.requests]
+    assert sum(text in {one.text for one in prompts} for text in said) == 8
+    assert {len(text.split()) for text in said} == {5}
+
+
 def test_each_fault_is_counted(socket_enabled: None, tmp_path: Path, make_plan: Callable[..., ServePlan]) -> None:
     faults: dict[str, Callable[[Any], object]] = {
         "http-500": lambda c: c.sendall(b"HTTP/1.1 500 No\r\nContent-Length: 2\r\n\r\nno"),

@@ -281,6 +281,8 @@ def _whole(body: bytes, answer: Answer, told: _Told, exchange: Exchange) -> None
         return
     if event.error is not None:
         answer.error = str(event.error)[:500]
+    elif answer.status != 200:
+        answer.error = body[:500].decode("utf-8", "replace")
     for choice in event.choices:
         answer.finish_reason = choice.finish_reason or answer.finish_reason
         message = choice.message

@@ -89,6 +89,8 @@ class StepResult:
     cpu_s_per_m_events: float | None
     why_void: Reason | None
     caveats: list[Reason] = field(default_factory=list)
+    first_error: str | None = None
+    """What the server said with the first failure."""
     first_token_ms: array[float] = field(default_factory=lambda: array("d"))
     """Every TTFT of the window, ascending, for a drawing."""
 
@@ -172,9 +174,10 @@ def step_result(
         cpu_s=sum(one.cpu_s for one in uses),
         cpu_s_per_m_events=sum(one.cpu_s for one in uses) * 1e6 / events if events else None,
         why_void=None,
+        first_error=next((one.answer.error for one in ended if one.answer.failure and one.answer.error), None),
         first_token_ms=array("d", ttft),
     )
-    made.why_void = _void(made, uses, late, late_unresolved, len(gaps) + unresolved)
+    made.why_void = _void(made, uses, late, late_unresolved, len(gaps) + unresolved, is_steady=is_steady)
     made.caveats = _caveats(made, is_steady=is_steady, uses=uses, usage=usage)
     return made
 
@@ -306,7 +309,13 @@ def _total(values: Sequence[int | None]) -> int | None:
 
 
 def _void(
-    made: StepResult, uses: Sequence[WorkerUse], late: Sequence[float], late_unresolved: int, gaps: int
+    made: StepResult,
+    uses: Sequence[WorkerUse],
+    late: Sequence[float],
+    late_unresolved: int,
+    gaps: int,
+    *,
+    is_steady: bool,
 ) -> Reason | None:
     """Why the numbers are not to be trusted."""
     wrong = _broken_invariant(made)
@@ -323,7 +332,7 @@ def _void(
     if gaps and late_unresolved > _MOST_UNRESOLVED * gaps:
         return Reason("client-late", lateness_ms=quantile(late, 0.99), share_pct=100 * late_unresolved / gaps)
     held, wanted = made.held_concurrency, made.concurrency
-    if wanted is not None and held is not None and made.asked >= 2 * wanted and held < _LEAST_HELD * wanted:
+    if is_steady and wanted is not None and held is not None and held < _LEAST_HELD * wanted:
         return Reason("concurrency-not-held", held=held, asked=wanted)
     return None
 

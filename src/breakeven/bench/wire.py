@@ -21,7 +21,7 @@ from breakeven.bench.framing import Framing
 from breakeven.bench.recording import Exchange, Reads
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from ssl import SSLContext
 
     from breakeven.bench.origin import Origin
@@ -186,28 +186,29 @@ class Wire:
     def run_closed(
         self,
         streams: int,
-        warm_up: Iterable[Asked],
+        warm_up: Iterator[Asked],
         measured: Iterable[Asked],
         *,
+        least_warm: int,
         ramp_ns: int,
-        started: Callable[[int], None] | None = None,
     ) -> None:
         """Keep that many requests in flight until all have been sent and answered.
 
-        Each stream begins with a warm-up request of its own, at its place in the ramp; the streams take the measured
-        ones as they get free. `started` hears how many streams have begun.
+        Streams begin one after the other over the ramp, with warm-up requests: at least so many, and until every stream
+        has begun, so that all measured ones meet the whole load; none where `least_warm` is 0.
         """
-        waiting = deque(warm_up)
         rest = iter(measured)
+        warmed = 0
         start = time.monotonic_ns()
         begins = [(start + ramp_ns * place // max(streams, 1), place) for place in range(streams)]
         heapq.heapify(begins)
         active = 0
-        taken = 0
 
         def take() -> Asked | None:
-            if waiting:
-                return waiting.popleft()
+            nonlocal warmed
+            if least_warm and (warmed < least_warm or begins):
+                warmed += 1
+                return next(warm_up)
             return next(rest, None)
 
         def free(stream: _Stream, at: int) -> None:
@@ -220,18 +221,15 @@ class Wire:
                 self._send(stream, asked, at)
 
         def tick(now: int) -> int:
-            nonlocal active, taken
+            nonlocal active
             while begins and begins[0][0] <= now and not self.is_stopped:
-                heapq.heappop(begins)
                 asked = take()
+                heapq.heappop(begins)
                 if asked is None:
                     begins.clear()
                     break
                 active += 1
-                taken += 1
                 self._send(_Stream(), asked, now)
-                if started is not None:
-                    started(taken)
             if self.is_stopped:
                 begins.clear()
             return begins[0][0] if begins else 0

@@ -14,7 +14,7 @@ import signal
 import socket
 import sys
 import time
-from itertools import islice
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ from breakeven.bench.recording import RecordingWriter
 from breakeven.bench.requests import Writing, arrival_times
 from breakeven.bench.wire import Asked, Waits, Wire
 from breakeven.errors import BreakevenError, ExternalError
-from breakeven.jobs.plan import ServePlan, read_plan
+from breakeven.jobs.plan import PromptGroup, Prompts, ServePlan, read_plan
 from breakeven.jobs.prompts import Prompt, generated, read_prompts
 
 if TYPE_CHECKING:
@@ -85,8 +85,8 @@ class Worker:
             )
             if streams and wanted:
                 self.wire.run_closed(
-                    min(streams, len(wanted)), self._warm_up(step, warm), (self._asked(step, one) for one in wanted),
-                    ramp_ns=int(load.ramp_s * _NS),
+                    min(streams, len(wanted)), self._warm_up(step), (self._asked(step, one) for one in wanted),
+                    least_warm=warm, ramp_ns=int(load.ramp_s * _NS),
                 )  # fmt: skip
         now = resource.getrusage(resource.RUSAGE_SELF)
         cpu_s = now.ru_utime - used.ru_utime + now.ru_stime - used.ru_stime
@@ -100,11 +100,13 @@ class Worker:
         prompt = self._prompts[index % len(self._prompts)]
         return Asked(step, index, prompt.id, False, self._request(prompt), due_ns)  # noqa: FBT003 - a record
 
-    def _warm_up(self, step: int, count: int) -> Iterator[Asked]:
-        """Requests that count for nothing, with prompts of their own."""
+    def _warm_up(self, step: int) -> Iterator[Asked]:
+        """Requests that count for nothing, with prompts of their own, without end."""
         purpose = f"warm-up {step} {self._share} {time.time_ns()}"
-        for index, prompt in enumerate(islice(generated(self._plan.prompts, purpose=purpose, count=count), count)):
-            yield Asked(step, index, prompt.id, True, self._request(prompt))  # noqa: FBT003
+        mix = self._plan.prompts if self._told.get("prompts") is None else _of_length(self._prompts)
+        for number in count():
+            [prompt] = generated(mix, purpose=f"{purpose} {number}", count=1, first=number)
+            yield Asked(step, number, prompt.id, True, self._request(prompt))  # noqa: FBT003
 
     def _request(self, prompt: Prompt) -> bytes:
         body = self._writing.body(prompt)
@@ -133,6 +135,13 @@ def _prompts(plan: ServePlan, path: str | None) -> list[Prompt]:
     if path is None:
         return generated(plan.prompts)
     return read_prompts(Path(path).read_text(encoding="utf-8"), file=path)
+
+
+def _of_length(prompts: list[Prompt]) -> Prompts:
+    """Generated prompts about as long as the middle one of a file."""
+    words = sorted(len((one.text or json.dumps(one.messages)).split()) for one in prompts)
+    none = PromptGroup(count=0)
+    return Prompts(short=PromptGroup(count=1, tokens=max(1, words[len(words) // 2])), medium=none, long=none)
 
 
 def _address(host: str, port: int) -> tuple[Any, ...]:

@@ -24,7 +24,7 @@ _TEXT = (
 )
 _WORDS = tuple(_TEXT.split())
 """Words that are one token each, with the space before, in every byte-level vocabulary of the last years."""
-MAX_PROMPT_BYTES = 16 * 2**20
+_ROUND = 1_000_000
 
 
 class Prompt(NamedTuple):
@@ -41,17 +41,22 @@ class Prompt(NamedTuple):
     expected: Any = None
 
 
-def generated(asked: Prompts, *, purpose: str = "measured", count: int | None = None) -> list[Prompt]:
+def generated(asked: Prompts, *, purpose: str = "measured", count: int | None = None, first: int = 0) -> list[Prompt]:
     """Prompts of words, about one token each, mixed so that lengths alternate; none shares its beginning with another.
 
-    purpose : `measured`, or `warm-up` for others of the same lengths; count : that many, the mix repeated, for warm-up.
+    purpose : `measured`, or `warm-up` for others of the same lengths; count : that many, the mix repeated, from place
+    `first` of it on.
     """
     groups = (("short", asked.short), ("medium", asked.medium), ("long", asked.long))
     sizes = [(name, index, one.tokens) for name, one in groups for index in range(one.count)]
     sizes.sort(key=lambda one: (one[1], one[2]))
     if count is not None and sizes:
-        sizes = [(name, round_ * 1_000_000 + index, tokens) for round_ in range(count // len(sizes) + 1)
-                 for name, index, tokens in sizes][:count]  # fmt: skip
+        places = [(first + place) % len(sizes) for place in range(count)]
+        rounds = [(first + place) // len(sizes) for place in range(count)]
+        sizes = [
+            (sizes[place][0], _ROUND * round_ + sizes[place][1], sizes[place][2])
+            for place, round_ in zip(places, rounds, strict=True)
+        ]
     made = []
     for name, index, tokens in sizes:
         named = hashlib.sha256(f"{asked.seed} {purpose} {name} {index}".encode()).digest()

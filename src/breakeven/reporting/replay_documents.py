@@ -68,6 +68,7 @@ def _step(one: StepResult, report: ReplayReport, words: Words) -> dict[str, Any]
         "asked": one.asked,
         "ok": one.ok,
         "failed": dict(one.failed),
+        "first_error": one.first_error,
         "cancelled": one.cancelled,
         "window_s": one.window_s,
         "in_window": one.in_window,

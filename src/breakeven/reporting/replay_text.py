@@ -31,7 +31,8 @@ def replay_text(report: ReplayReport, words: Words, style: Style) -> str:
         )
     if report.steps:
         lines.extend(["", *("  " + line for line in _table(report, words, style))])
-        lines.extend(["", *_ladder(report, words, style)])
+        ladder = _ladder(report, words, style)
+        lines.extend(["", *ladder] if ladder else [])
     lines.extend(_money(report, words))
     lines.extend(_failures(report, words))
     lines.extend(_notes(report, words))
@@ -100,6 +101,8 @@ def _ladder(report: ReplayReport, words: Words, style: Style) -> list[str]:
 
 def _money(report: ReplayReport, words: Words) -> list[str]:
     if not report.costs:
+        if report.steps and all(step.ok and not step.accepted for step in report.steps):
+            return ["", *wrapped(words("No answer was accepted: there is no cost per accepted token."))]
         return []
     lines = [""]
     best = report.cheapest
@@ -135,7 +138,11 @@ def _failures(report: ReplayReport, words: Words) -> list[str]:
     if not total:
         return []
     told = ", ".join(f"{kind} {count}" for kind, count in sorted(total.items(), key=lambda item: -item[1]))
-    return ["", *wrapped(words("Failed: {kinds}.", kinds=told))]
+    said = next((step.first_error for step in report.steps if step.first_error), None)
+    lines = ["", *wrapped(words("Failed: {kinds}.", kinds=told))]
+    if said is not None:
+        lines.extend(wrapped(words("The server said: {text:quoted}", text=" ".join(said.split()))))
+    return lines
 
 
 def _notes(report: ReplayReport, words: Words) -> list[str]:
