@@ -174,3 +174,25 @@ def test_mistakes_are_told(
     monkeypatch.chdir(tmp_path)
     assert main(["bench", *words]) == status
     assert told in capsys.readouterr().err
+
+
+def test_results_of_other_tools_become_evidence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.bench.test_foreign_results import VLLM
+
+    monkeypatch.setenv("BREAKEVEN_STORE", f"sqlite:///{tmp_path}/s.sqlite")
+    job, result = tmp_path / "job.yaml", tmp_path / "r.json"
+    job.write_text(JOB)
+    result.write_text(json.dumps({**VLLM, "output_throughput": 900.0}))
+    words = ["bench", "import", str(result), "--job", str(job), "--gpu", H100]
+    assert main([*words, "--json"]) == 0
+    [one] = json.loads(capsys.readouterr().out)["imported"]
+    assert one["tool"] == "vllm bench serve"
+    for locale, word in (("en", "upper bound"), ("fr", "majorant")):
+        assert main([*words, "--locale", locale]) == 0
+        assert word in capsys.readouterr().out
+    assert main(["evidence", "show", one["id"], "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["results"]["output_tps_per_gpu"] == 900.0
+    assert main(words[:3]) == 2
+    assert "--job" in capsys.readouterr().err

@@ -16,6 +16,7 @@ from breakeven.actions.evidence import Results, measured_row, record_row
 from breakeven.actions.job_files import load_job
 from breakeven.actions.market import load_offers
 from breakeven.bench.calibration import calibrate
+from breakeven.bench.foreign_results import ForeignStep, read_foreign
 from breakeven.bench.origin import read_origin
 from breakeven.bench.report import ReplayComparison, ReplayReport, TokenCost, meets_targets
 from breakeven.bench.results import answered, run_steps, why_void
@@ -495,6 +496,39 @@ def _rows(report: ReplayReport, job: Job, machine: Machine) -> list[Measurement]
             )
         )  # fmt: skip
     return rows
+
+
+def import_results(
+    path: str | Path, machine: Machine, *, day: str | None = None, store: str | None = None
+) -> list[tuple[ForeignStep, Measurement]]:
+    """Results of vllm bench serve, guidellm or aiperf as measurements of a job (see `bench.foreign_results`).
+
+    Raises: InputError where the file is none of theirs, or job, SKU or load is not known.
+    """
+    steps = read_foreign(read_text(path, max_bytes=MAX_PROMPTS_BYTES), file=str(path))
+    if machine.job is None or machine.gpu is None:
+        raise InputError("import-needs-machine", key="--job" if machine.job is None else "--gpu")
+    job, gpu = load_job(machine.job), catalog.find(machine.gpu).id
+    made = []
+    for step in steps:
+        if step.concurrency is None and job.traffic.concurrency is None:
+            raise InputError("no-load-told", file=str(path), key="traffic.concurrency")
+        traffic = replace(
+            job.traffic,
+            input_tokens=step.input_tokens or job.traffic.input_tokens,
+            output_tokens=step.output_tokens or job.traffic.output_tokens,
+        )
+        results = Results(
+            tokens_per_s=step.output_tokens_per_s / machine.gpus,
+            ttft_ms=step.ttft_ms,
+            tpot_ms=step.tpot_ms,
+            concurrency=step.concurrency,
+        )
+        row = measured_row(replace(job, traffic=traffic), gpu, machine.gpus, results, day=day, file=str(path))
+        made.append((step, row))
+    for _, row in made:
+        record_row(row, store)
+    return made
 
 
 # ---------------------------------------------------------------- two runs

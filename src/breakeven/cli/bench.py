@@ -1,4 +1,4 @@
-"""`breakeven bench plan|serve|calibrate|list|show|compare`."""
+"""`breakeven bench plan|serve|calibrate|import|list|show|compare`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
     """The arguments of `bench`."""
-    add = verb_adder(parser, "plan|serve|calibrate|list|show|compare", locale)
+    add = verb_adder(parser, "plan|serve|calibrate|import|list|show|compare", locale)
     planning = add(
         "plan",
         "a locked plan for an inference job: prompts, load, acceptance; to be replayed on every candidate",
@@ -46,6 +46,18 @@ def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
     calibrating.add_argument("--seconds", metavar="X", type=_number, default=3.0, help=translated("how long", locale))
     _add_clock(calibrating, locale)
     calibrating.set_defaults(run=run_calibrate)
+    importing = add(
+        "import",
+        "results of vllm bench serve, guidellm or aiperf as measurements of a job",
+        "Example: breakeven bench import result.json --job serve-8b.yaml --gpu nvidia-a100-sxm-80gb",
+    )
+    importing.add_argument("file", metavar="F", help=translated("a result file (JSON)", locale))
+    importing.add_argument("--job", metavar="JOB", help=translated("a job file (YAML)", locale))
+    importing.add_argument("--gpu", metavar="GPU", help=translated("an exact SKU", locale))
+    importing.add_argument("--gpus", metavar="N", type=_whole, default=1, help=translated("how many of them", locale))
+    importing.add_argument("--date", metavar="DATE", help=translated("when it ran (default: today)", locale))
+    add_store_option(importing, locale)
+    importing.set_defaults(run=run_import)
     listing = add("list", "the runs there are, newest first", "Example: breakeven bench list")
     listing.set_defaults(run=run_list)
     showing = add(
@@ -66,7 +78,7 @@ def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
     for verb in (serving, listing, showing, comparing):
         told = translated("where runs are kept (default: BREAKEVEN_RUNS, or the user's data folder)", locale)
         verb.add_argument("--runs", metavar="FOLDER", help=told)
-    for verb in (planning, serving, calibrating, listing, showing, comparing):
+    for verb in (planning, serving, calibrating, importing, listing, showing, comparing):
         add_output_options(verb, locale)
 
 
@@ -256,6 +268,23 @@ def run_calibrate(arguments: Any) -> int:
         )  # fmt: skip
         sys.stdout.write(text + "\n")
     return UndecidableError.exit_status if found["why_void"] else 0
+
+
+def run_import(arguments: Any) -> int:
+    """Take over the results of another tool."""
+    from breakeven.actions.replay import Machine, import_results  # noqa: PLC0415
+    from breakeven.reporting.json_documents import dumps  # noqa: PLC0415
+    from breakeven.reporting.replay_documents import imported_document  # noqa: PLC0415
+    from breakeven.reporting.replay_text import imported_text  # noqa: PLC0415
+    from breakeven.reporting.words import Words  # noqa: PLC0415
+
+    machine = Machine(job=arguments.job, gpu=arguments.gpu, gpus=arguments.gpus)
+    made = import_results(arguments.file, machine, day=arguments.date, store=arguments.store)
+    if arguments.json:
+        sys.stdout.write(dumps(imported_document(made)))
+    else:
+        sys.stdout.write(imported_text(made, Words(arguments.locale), style_of(arguments)))
+    return 0
 
 
 def run_list(arguments: Any) -> int:

@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING, Any
 from breakeven.reporting.json_documents import plain
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from breakeven.bench.foreign_results import ForeignStep
     from breakeven.bench.metrics import Spread, StepResult
     from breakeven.bench.report import ReplayComparison, ReplayReport
     from breakeven.errors import Reason
+    from breakeven.evidence.record import Measurement
     from breakeven.reporting.words import Words
 
 
@@ -100,6 +104,16 @@ def _step(one: StepResult, report: ReplayReport, words: Words) -> dict[str, Any]
         },
         "why_void": reason_document(one.why_void, words),
         "caveats": [reason_document(caveat, words) for caveat in one.caveats],
+    }
+
+
+def imported_document(made: Sequence[tuple[ForeignStep, Measurement]]) -> dict[str, Any]:
+    """`bench import --json`."""
+    return {
+        "imported": [
+            {**{name: getattr(step, name) for name in step.__slots__}, "refused": list(step.refused), "id": row.id}
+            for step, row in made
+        ]
     }
 
 

@@ -11,8 +11,10 @@ from breakeven.reporting.terminal import wrapped
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from breakeven.bench.foreign_results import ForeignStep
     from breakeven.bench.metrics import Spread, StepResult
     from breakeven.bench.report import ReplayComparison, ReplayReport
+    from breakeven.evidence.record import Measurement
     from breakeven.reporting.terminal import Style
     from breakeven.reporting.words import Words
 
@@ -197,6 +199,32 @@ def runs_text(runs: Sequence[dict[str, Any]], words: Words, style: Style) -> str
         "\n".join(table_of(rows, [words("run"), words("model"), words("plan"), words("GPU"), words("server")], style))
         + "\n"
     )
+
+
+def imported_text(made: Sequence[tuple[ForeignStep, Measurement]], words: Words, style: Style) -> str:
+    """`bench import`."""
+
+    def shown(value: float | None) -> str:
+        return "" if value is None else formats.significant(value, 3, words.locale)
+
+    rows = [
+        [
+            row.id,
+            step.tool,
+            shown(step.concurrency),
+            shown(step.output_tokens_per_s),
+            shown(step.ttft_ms),
+            shown(step.tpot_ms),
+        ]
+        for step, row in made
+    ]
+    head = [words("id"), words("tool"), words("in flight"), words("tokens/s"), words("TTFT p50"), words("TPOT p50")]
+    lines = table_of(rows, head, style)
+    refused = list(dict.fromkeys(name for step, _ in made for name in step.refused))
+    if refused:
+        lines.extend(["", *wrapped(words("Not taken, it means something else here: {names:list}.", names=refused))])
+    text = words("No tool of these says how late its own client was: under load its TTFT is an upper bound.")
+    return "\n".join([*lines, "", *wrapped(text)]) + "\n"
 
 
 def comparison_text(found: ReplayComparison, words: Words, style: Style) -> str:
