@@ -224,7 +224,8 @@ def _window(
         for one in results
         if one.exchange.end_ns >= last_sent[one.exchange.worker] and one.exchange.ending != "cancelled"
     ]
-    return start, min(ends, default=0)
+    whole = [one.exchange.end_ns for one in results if one.exchange.ending == "complete"]
+    return start, min(ends, default=max(whole, default=0))
 
 
 def _in_flight(

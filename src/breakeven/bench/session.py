@@ -58,6 +58,9 @@ class Progress:
     failed: int
     spent_s: float
     spent_usd: float | None
+    ttft_ms: float | None = None
+    tokens_per_s: float | None = None
+    """Of the requests that ended last; a glance, not a result."""
 
 
 @dataclass(slots=True)
@@ -112,6 +115,8 @@ class _Process:
 
     def __init__(self, told: dict[str, Any]) -> None:
         self.done = self.failed = 0
+        self.ttft_ms: float | None = None
+        self.tokens_per_s: float | None = None
         self._buffer = b""
         self._process = subprocess.Popen(
             [sys.executable, "-m", "breakeven.bench.worker"],
@@ -200,6 +205,8 @@ def replay(
                         Progress(
                             step, steps_of(plan), already + sum(one.done for one in workers), plan.load.requests,
                             sum(one.failed for one in workers), spent_s, spent,
+                            max((one.ttft_ms for one in workers if one.ttft_ms), default=None),
+                            sum(one.tokens_per_s or 0.0 for one in workers) or None,
                         )
                     )  # fmt: skip
                 is_late = plan.stop.time_s is not None and spent_s > plan.stop.time_s
@@ -240,6 +247,8 @@ def _wait_for(workers: list[_Process], what: str, look: Callable[[], None]) -> N
                     raise _ERRORS[line["kind"]](line["code"], key=line["key"], **line["values"])
                 if line["at"] == "progress":
                     worker.done, worker.failed = line["done"], line["failed"]
+                    worker.ttft_ms = line["ttft_ms"] or worker.ttft_ms
+                    worker.tokens_per_s = line["tokens_per_s"] or worker.tokens_per_s
                 elif line["at"] == what:
                     waiting.pop(descriptor, None)
         look()

@@ -59,13 +59,13 @@ class Worker:
         )  # fmt: skip
         self._keeps = bool(told.get("keeps_content", True))
         self._done = self._failed = self._events = 0
-        self._spoken = 0
+        self._spoken = self._told_done = 0
         self._step = 0
 
     def run(self, step: int, skip: set[int]) -> None:
         """Replay one step, leaving out the requests that are done already."""
         load = self._plan.load
-        self._step, self._done, self._failed = step, 0, 0
+        self._step, self._done, self._failed, self._told_done = step, 0, 0, 0
         used = resource.getrusage(resource.RUSAGE_SELF)
         start = time.monotonic_ns()
         wanted = [index for index in range(load.requests) if index % self._shares == self._share and index not in skip]
@@ -121,10 +121,27 @@ class Worker:
             self._writer.write(exchange)
         else:
             self._writer.write_understood(exchange, understand(exchange))
-        now = exchange.end_ns
+        now = time.monotonic_ns()
         if now - self._spoken > _TOLD_EVERY_NS:
-            self._spoken = now
-            say("progress", step=self._step, done=self._done, failed=self._failed)
+            self._tell(exchange, now)
+
+    def _tell(self, exchange: Exchange, now: int) -> None:
+        """How far it is; of latency and speed what the request that ended last says of those since the last time."""
+        answer = understand(exchange)
+        since, seconds = self._done - self._told_done, (now - self._spoken) / _NS
+        ttft_ms = tokens_per_s = None
+        if answer.failure is None and not exchange.is_warm_up and self._spoken:
+            ttft_ms = (answer.tokens_ns[0] - exchange.due_ns) / 1e6
+            tokens_per_s = since * (answer.output_tokens or len(answer.tokens_ns)) / seconds
+        self._spoken, self._told_done = now, self._done
+        say(
+            "progress",
+            step=self._step,
+            done=self._done,
+            failed=self._failed,
+            ttft_ms=ttft_ms,
+            tokens_per_s=tokens_per_s,
+        )
 
     def close(self) -> None:
         """Let go of the recording."""

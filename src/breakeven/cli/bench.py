@@ -222,7 +222,10 @@ def _progress(arguments: Any) -> Any:
     def show(now: Any) -> None:
         spent = "" if now.spent_usd is None else f"  ${now.spent_usd:.2f}"
         failed = f"  {now.failed} failed" if now.failed else ""
-        line = f"step {now.step + 1}/{now.steps}  {now.done}/{now.asked}{failed}  {now.spent_s:.0f} s{spent}"
+        latency = "" if now.ttft_ms is None else f"  TTFT {now.ttft_ms:.0f} ms"
+        speed = "" if now.tokens_per_s is None else f"  {now.tokens_per_s:.0f} tokens/s"
+        steps = f"{now.step + 1}/{now.steps}  {now.done}/{now.asked}{failed}"
+        line = f"{steps}{latency}{speed}  {now.spent_s:.0f} s{spent}"
         sys.stderr.write(f"\r{line:<78}")
         sys.stderr.flush()
 

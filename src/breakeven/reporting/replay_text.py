@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from breakeven.reporting.words import Words
 
 _BAR = 24
+_BINS = 24
+_FEWEST_DRAWN = 20
 
 
 def replay_text(report: ReplayReport, words: Words, style: Style) -> str:
@@ -35,6 +37,7 @@ def replay_text(report: ReplayReport, words: Words, style: Style) -> str:
         lines.extend(["", *("  " + line for line in _table(report, words, style))])
         ladder = _ladder(report, words, style)
         lines.extend(["", *ladder] if ladder else [])
+    lines.extend(_first_tokens(report, words, style))
     lines.extend(_money(report, words))
     lines.extend(_failures(report, words))
     lines.extend(_notes(report, words))
@@ -101,6 +104,27 @@ def _ladder(report: ReplayReport, words: Words, style: Style) -> list[str]:
     return lines
 
 
+def _first_tokens(report: ReplayReport, words: Words, style: Style) -> list[str]:
+    """How the times to the first token of the last step are spread."""
+    step = next((one for one in reversed(report.steps) if len(one.first_token_ms) >= _FEWEST_DRAWN), None)
+    if step is None:
+        return []
+    low, high = step.first_token_ms[0], step.first_token_ms[-1]
+    if high <= low:
+        return []
+    counts = [0] * _BINS
+    for value in step.first_token_ms:
+        counts[min(_BINS - 1, int(_BINS * (value - low) / (high - low)))] += 1
+    marks = " ▁▂▃▄▅▆▇█" if style.has_unicode else " .:-=+*#@"
+    most = max(counts)
+    drawn = "".join(marks[0 if not count else max(1, round((len(marks) - 1) * count / most))] for count in counts)
+    text = words(
+        "TTFT with {load} in flight, {low:number} to {high:number} ms:", load=_load(step, words),
+        low=float(f"{low:.3g}"), high=float(f"{high:.3g}"),
+    )  # fmt: skip
+    return ["", f"  {text} {drawn}"]
+
+
 def _money(report: ReplayReport, words: Words) -> list[str]:
     if not report.costs:
         if report.steps and all(step.ok and not step.accepted for step in report.steps):
@@ -129,7 +153,27 @@ def _money(report: ReplayReport, words: Words) -> list[str]:
     ]  # fmt: skip
     if len(per_step) > 1:
         lines.extend(wrapped(words("By requests in flight: {list}.", list="; ".join(per_step))))
+        lines.extend(_against_latency(report, words))
     return lines
+
+
+def _against_latency(report: ReplayReport, words: Words) -> list[str]:
+    """What a tighter limit on the gap between tokens costs."""
+    found = []
+    for step in report.steps:
+        costs = [cost.usd_per_m_accepted_tokens for cost in report.costs if cost.step == step.step]
+        gap = step.itl_ms["p95"]
+        if costs and gap is not None:
+            found.append((gap.value, min(costs)))
+    found.sort()
+    best, shown = float("inf"), []
+    for gap_ms, usd in found:
+        if usd < best:
+            best = usd
+            shown.append(words("{gap:number} ms {usd:usd}", gap=float(f"{gap_ms:.3g}"), usd=usd))
+    if len(shown) < 2:
+        return []
+    return wrapped(words("Within an ITL (p95) of {list}.", list="; ".join(shown)))
 
 
 def _failures(report: ReplayReport, words: Words) -> list[str]:
