@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from breakeven.bench.metrics import StepResult
     from breakeven.errors import Reason
     from breakeven.jobs.plan import ServePlan
+    from breakeven.stats.sequential import Settlement
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,3 +73,18 @@ def meets_targets(step: StepResult, plan: ServePlan) -> bool:
         if one is None or one.value > wanted:
             return False
     return True
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """Two recordings compared, the break-even they are held against, and money [USD], None without prices."""
+
+    settlement: Settlement
+    break_even: float
+    spent_usd: float | None
+    next_block_usd: float | None
+
+    @property
+    def stopped_by(self) -> str:
+        """What ended the comparison."""
+        return {"not-settled": "end-of-data", "either": "regret"}.get(self.settlement.verdict, "interval")

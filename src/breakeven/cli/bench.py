@@ -67,13 +67,23 @@ def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
     told = translated("let checks of the plan run programs", locale)
     showing.add_argument("--allow-commands", action="store_true", help=told)
     showing.set_defaults(run=run_show)
-    comparing = add("compare", "two replays of one plan against each other", "Example: breakeven bench compare RUN RUN")
+    comparing = add(
+        "compare",
+        "two replays of one plan, or two files of step times, against each other",
+        "Example: breakeven bench compare a100.csv h100.csv --break-even 1.8",
+    )
     comparing.add_argument(
         "first", metavar="A", help=translated("the id of a run, its beginning, or its folder", locale)
     )
     comparing.add_argument("second", metavar="B", help=translated("the id of another", locale))
     told = translated("accept that the servers differ in this (repeatable)", locale)
     comparing.add_argument("--accept", metavar="NAME", action="append", default=[], help=told)
+    told = translated("ratio of A's time over B's at which both cost the same (for files of step times)", locale)
+    comparing.add_argument("--break-even", metavar="X", type=_number, help=told)
+    told = translated("what each machine costs per hour, A,B", locale)
+    comparing.add_argument("--usd-per-h", metavar="A,B", type=_numbers, help=told)
+    told = translated("first steps of each that are left out (default: 1)", locale)
+    comparing.add_argument("--warm-up", metavar="N", type=_whole, default=1, help=told)
     comparing.set_defaults(run=run_compare)
     for verb in (serving, listing, showing, comparing):
         told = translated("where runs are kept (default: BREAKEVEN_RUNS, or the user's data folder)", locale)
@@ -314,8 +324,34 @@ def run_show(arguments: Any) -> int:
     )
 
 
+def _compare_steps(arguments: Any) -> int:
+    """Hold two files of step times against each other."""
+    from breakeven.actions.paired import compare_steps  # noqa: PLC0415
+    from breakeven.errors import InputError  # noqa: PLC0415
+    from breakeven.reporting.json_documents import dumps  # noqa: PLC0415
+    from breakeven.reporting.replay_documents import paired_document  # noqa: PLC0415
+    from breakeven.reporting.replay_text import paired_text  # noqa: PLC0415
+    from breakeven.reporting.words import Words  # noqa: PLC0415
+
+    if arguments.break_even is None:
+        raise InputError("no-break-even", key="--break-even")
+    prices = arguments.usd_per_h
+    if prices is not None and len(prices) != 2:
+        raise InputError("not-a-range", key="--usd-per-h", found=len(prices))
+    found = compare_steps(
+        arguments.first, arguments.second, arguments.break_even, usd_per_h=prices, warm_up=arguments.warm_up
+    )
+    if arguments.json:
+        sys.stdout.write(dumps(paired_document(found)))
+    else:
+        sys.stdout.write(paired_text(found, Words(arguments.locale)))
+    return 0
+
+
 def run_compare(arguments: Any) -> int:
-    """Hold two replays against each other."""
+    """Hold two replays, or two files of step times, against each other."""
+    if arguments.first.endswith(".csv") and arguments.second.endswith(".csv"):
+        return _compare_steps(arguments)
     from breakeven.actions.replay import compare_replays  # noqa: PLC0415
     from breakeven.reporting.json_documents import dumps  # noqa: PLC0415
     from breakeven.reporting.replay_documents import comparison_document  # noqa: PLC0415

@@ -141,6 +141,10 @@ ERRORS: dict[str, tuple[str, str | None]] = {
     "not-a-record": ("this is not a decision record.", "Write one with 'breakeven decide JOB --record FILE'."),
     "record-altered": ("this record was altered: its digest does not fit.", "Write it again with 'breakeven decide JOB --record FILE'."),
     "unknown-format": ("this kind of file is not known.", "End the name in one of: {choices:list}."),
+    "no-steps": ("there is no column of step times.", "The file is CSV with a header; 'step_s' holds seconds."),
+    "row-too-short": ("this row ends before the column.", None),
+    "not-positive": ("times and break-even must be above 0.", None),
+    "no-break-even": ("step times are held against a break-even.", "Say --break-even, such as the needed speedup that 'breakeven decide' prints."),
     "unknown-result": ("this is no result of vllm bench serve, guidellm or aiperf that is known.", "Name the JSON file that the tool wrote."),
     "nothing-completed": ("no request of this result succeeded.", None),
     "import-needs-machine": ("a result needs the job that ran and the exact SKU it ran on.", "Say --job and --gpu."),
@@ -358,6 +362,14 @@ CHANGES: dict[str, str] = {
     "other-gpu": "the {gpu:gpu}",
 }
 """What would make a job fit into the memory."""
+
+VERDICTS: dict[str, str] = {
+    "a": "Settled: stay with the first. Its time is {low:ratio} to {high:ratio} times the second's, below break-even ({x:ratio}).",
+    "b": "Settled: the second is worth its price. It is {low:ratio} to {high:ratio} times faster, above break-even ({x:ratio}).",
+    "either": "Settled: either will do. The ratio is {low:ratio} to {high:ratio}, and break-even {x:ratio}.",
+    "not-settled": "Not settled: the ratio is {low:ratio} to {high:ratio} so far, and break-even {x:ratio}.",
+}
+"""How a paired benchmark stands."""
 
 SWINGS: dict[str, str] = {
     "usd_per_gpu_h": "the price of {name} at {low:usd} to {high:usd}/h",

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from breakeven.bench.foreign_results import ForeignStep
     from breakeven.bench.metrics import Spread, StepResult
-    from breakeven.bench.report import ReplayComparison, ReplayReport
+    from breakeven.bench.report import Paired, ReplayComparison, ReplayReport
     from breakeven.errors import Reason
     from breakeven.evidence.record import Measurement
     from breakeven.reporting.words import Words
@@ -114,6 +114,23 @@ def imported_document(made: Sequence[tuple[ForeignStep, Measurement]]) -> dict[s
             {**{name: getattr(step, name) for name in step.__slots__}, "refused": list(step.refused), "id": row.id}
             for step, row in made
         ]
+    }
+
+
+def paired_document(found: Paired) -> dict[str, Any]:
+    """`bench compare --json` of two recordings of step times."""
+    one = found.settlement
+    return {
+        "verdict": one.verdict,
+        "stopped_by": found.stopped_by,
+        "ratio": {"low": one.low, "estimate": one.estimate, "high": _finite(one.high)},
+        "break_even": found.break_even,
+        "blocks": one.blocks,
+        "block_steps": one.block_steps,
+        "steps": one.steps,
+        "memory_steps": one.memory_steps,
+        "spent_usd": found.spent_usd,
+        "next_block_usd": found.next_block_usd,
     }
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from breakeven.reporting import formats
 from breakeven.reporting.evidence_text import table_of
+from breakeven.reporting.messages import VERDICTS
 from breakeven.reporting.terminal import wrapped
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from breakeven.bench.foreign_results import ForeignStep
     from breakeven.bench.metrics import Spread, StepResult
-    from breakeven.bench.report import ReplayComparison, ReplayReport
+    from breakeven.bench.report import Paired, ReplayComparison, ReplayReport
     from breakeven.evidence.record import Measurement
     from breakeven.reporting.terminal import Style
     from breakeven.reporting.words import Words
@@ -269,6 +270,26 @@ def imported_text(made: Sequence[tuple[ForeignStep, Measurement]], words: Words,
         lines.extend(["", *wrapped(words("Not taken, it means something else here: {names:list}.", names=refused))])
     text = words("No tool of these says how late its own client was: under load its TTFT is an upper bound.")
     return "\n".join([*lines, "", *wrapped(text)]) + "\n"
+
+
+def paired_text(found: Paired, words: Words) -> str:
+    """`bench compare` of two recordings of step times."""
+    one = found.settlement
+    if one.high == float("inf"):
+        lines = wrapped(words("Not settled: too few steps for an interval yet."))
+    else:
+        lines = wrapped(words(VERDICTS[one.verdict], low=one.low, high=one.high, x=found.break_even))
+    text = words(
+        "{steps:number} steps of each in {blocks:number} pairs of blocks of {each:number}, for steps remember "
+        "{memory:number} of those before.",
+        steps=one.steps, blocks=one.blocks, each=one.block_steps, memory=float(f"{one.memory_steps:.2g}"),
+    )  # fmt: skip
+    lines.extend(wrapped(text))
+    if found.spent_usd is not None:
+        text = words("It cost {spent:usd} so far; one more block of each costs {next:usd}.", spent=found.spent_usd,
+                     next=found.next_block_usd)  # fmt: skip
+        lines.extend(wrapped(text))
+    return formats.unbroken("\n".join(lines) + "\n", words.locale)
 
 
 def comparison_text(found: ReplayComparison, words: Words, style: Style) -> str:
