@@ -6,17 +6,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from breakeven import decide
-from breakeven.actions.replay import (
-    Changes,
-    Machine,
-    RunOptions,
-    bench_serve,
-    compare_replays,
-    find_run,
-    list_runs,
-    plan_of_job,
-    report_of,
-)
+from breakeven.actions.replay import RunOptions, bench_serve
+from breakeven.actions.replay_plan import Changes, plan_of_job
+from breakeven.actions.replay_runs import compare_replays, find_run, list_runs, report_of
+from breakeven.bench.report import Machine
 from breakeven.cli.main import main
 from breakeven.errors import InputError
 from breakeven.jobs.plan import written_plan

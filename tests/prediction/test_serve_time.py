@@ -102,6 +102,14 @@ def test_nothing_known_still_predicts_and_is_wide() -> None:
     assert {caveat.values["what"] for caveat in answer.caveats} >= {"gpu", "engine", "precision"}
 
 
+def test_a_rough_look_before_changes_nothing() -> None:
+    one, other = ServePredictor(), ServePredictor()
+    one.predict_tpot(LLAMA_8B, is_rough=True)
+    first, second = predicted(LLAMA_8B, one), predicted(LLAMA_8B, other)
+    assert first.rests_on == second.rests_on
+    assert (first.log_median, first.log_sd) == pytest.approx((second.log_median, second.log_sd), rel=1e-9)
+
+
 def test_another_table_can_be_given() -> None:
     table = published("serve")
     assert predicted(LLAMA_8B, ServePredictor(published=table)).log_median == pytest.approx(

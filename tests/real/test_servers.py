@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from breakeven.actions.replay import Changes, RunOptions, bench_serve
+from breakeven.actions.replay import RunOptions, bench_serve
+from breakeven.actions.replay_plan import Changes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,6 +14,16 @@ if TYPE_CHECKING:
     from breakeven.stats.sequential import Settlement
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """What is measured, where it shall be known: the job, the exact SKU and how many, and what it costs [USD/h]."""
+
+    job: str | None = None
+    gpu: str | None = None
+    gpus: int = 1
+    usd_per_h: float | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class TokenCost:
     """What accepted tokens and answers cost at one step on one offer [USD]."""

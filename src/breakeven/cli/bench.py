@@ -187,7 +187,7 @@ def _numbers(text: str) -> tuple[float, ...]:
 
 def run_plan(arguments: Any) -> int:
     """Print or write a plan."""
-    from breakeven.actions.replay import plan_of_job  # noqa: PLC0415 - `--help` does without
+    from breakeven.actions.replay_plan import plan_of_job  # noqa: PLC0415 - `--help` does without
     from breakeven.actions.writing import write_whole  # noqa: PLC0415
     from breakeven.jobs.plan import plan_document, written_plan  # noqa: PLC0415
     from breakeven.reporting.json_documents import dumps  # noqa: PLC0415
@@ -204,7 +204,9 @@ def run_plan(arguments: Any) -> int:
 
 def run_serve(arguments: Any) -> int:
     """Replay a plan."""
-    from breakeven.actions.replay import Changes, Machine, RunOptions, bench_serve  # noqa: PLC0415
+    from breakeven.actions.replay import RunOptions, bench_serve  # noqa: PLC0415
+    from breakeven.actions.replay_plan import Changes  # noqa: PLC0415
+    from breakeven.bench.report import Machine  # noqa: PLC0415
 
     changes = Changes(
         model=arguments.model, concurrency=arguments.concurrency, rates_per_s=arguments.rates,
@@ -285,7 +287,8 @@ def run_calibrate(arguments: Any) -> int:
 
 def run_import(arguments: Any) -> int:
     """Take over the results of another tool."""
-    from breakeven.actions.replay import Machine, import_results  # noqa: PLC0415
+    from breakeven.actions.replay_evidence import import_results  # noqa: PLC0415
+    from breakeven.bench.report import Machine  # noqa: PLC0415
     from breakeven.reporting.json_documents import dumps  # noqa: PLC0415
     from breakeven.reporting.replay_documents import imported_document  # noqa: PLC0415
     from breakeven.reporting.replay_text import imported_text  # noqa: PLC0415
@@ -302,7 +305,7 @@ def run_import(arguments: Any) -> int:
 
 def run_list(arguments: Any) -> int:
     """List the runs."""
-    from breakeven.actions.replay import list_runs  # noqa: PLC0415
+    from breakeven.actions.replay_runs import list_runs  # noqa: PLC0415
     from breakeven.reporting.json_documents import dumps  # noqa: PLC0415
     from breakeven.reporting.replay_text import runs_text  # noqa: PLC0415
     from breakeven.reporting.words import Words  # noqa: PLC0415
@@ -317,7 +320,7 @@ def run_list(arguments: Any) -> int:
 
 def run_show(arguments: Any) -> int:
     """Show a run."""
-    from breakeven.actions.replay import find_run, report_of  # noqa: PLC0415
+    from breakeven.actions.replay_runs import find_run, report_of  # noqa: PLC0415
 
     return _report(
         report_of(find_run(arguments.id, arguments.runs), allows_commands=arguments.allow_commands), arguments
@@ -352,7 +355,7 @@ def run_compare(arguments: Any) -> int:
     """Hold two replays, or two files of step times, against each other."""
     if arguments.first.endswith(".csv") and arguments.second.endswith(".csv"):
         return _compare_steps(arguments)
-    from breakeven.actions.replay import compare_replays  # noqa: PLC0415
+    from breakeven.actions.replay_runs import compare_replays  # noqa: PLC0415
     from breakeven.reporting.json_documents import dumps  # noqa: PLC0415
     from breakeven.reporting.replay_documents import comparison_document  # noqa: PLC0415
     from breakeven.reporting.replay_text import comparison_text  # noqa: PLC0415

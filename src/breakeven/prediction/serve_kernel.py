@@ -7,6 +7,7 @@ smooth function of where they lie. Source: additive Gaussian processes, Duvenaud
 
 from __future__ import annotations
 
+from functools import cache
 from math import exp
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -68,6 +69,7 @@ def facts_of(setup: ServeSetup, shape: Shape) -> Facts:
     )
 
 
+@cache
 def identity_of(facts: Facts) -> Identity:
     """What two set-ups must have equal to belong to the same group, one entry per group (see `GROUPS`)."""
     source, gpu, model, kind = facts.source, facts.gpu, facts.model, facts.kind

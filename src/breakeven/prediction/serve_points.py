@@ -137,16 +137,16 @@ class Blocks:
     def __init__(
         self,
         table: PublishedTable,
-        blocks: Iterable[tuple[Facts, Sequence[int]]],
+        blocks: Sequence[tuple[Facts, Sequence[int]]],
         without: Callable[[Measurement], bool] | None,
         make: Callable[[Measurement], Point | None],
         register: Register,
+        members: Members | None = None,
     ) -> None:
         self._table, self._without, self._make = table, without, make
         self._register = register
-        numbered = [(register.number(facts), rows) for facts, rows in blocks]
-        self._rows = [rows for _, rows in numbered]
-        self._members = _members([register.identity(number) for number, _ in numbered])
+        self._rows = [rows for _, rows in blocks]
+        self._members = members_of(blocks) if members is None else members
         self._points: dict[int, Point | None] = {}
         self._places: dict[int, list[tuple[float, ...]]] = {}
 
@@ -197,11 +197,15 @@ class Blocks:
         return self._points[index]
 
 
-def _members(identities: Sequence[Identity]) -> list[dict[object, list[int]]]:
-    """Per group, the blocks that have each value of it."""
-    found: list[dict[object, list[int]]] = [{} for _ in GROUPS]
-    for block, identity in enumerate(identities):
-        for members, value in zip(found, identity, strict=True):
+Members = list[dict[object, list[int]]]
+"""Per group, the blocks that have each value of it."""
+
+
+def members_of(blocks: Iterable[tuple[Facts, Sequence[int]]]) -> Members:
+    """The blocks by what they are; the same for every quantity."""
+    found: Members = [{} for _ in GROUPS]
+    for block, (facts, _) in enumerate(blocks):
+        for members, value in zip(found, identity_of(facts), strict=True):
             members.setdefault(value, []).append(block)
     return found
 

@@ -18,15 +18,17 @@ from breakeven.errors import Caveat, Reason
 from breakeven.evidence.published import PublishedTable, published
 from breakeven.prediction.estimate import Basis, Estimate, JointEstimate
 from breakeven.prediction.gpu_order import weaker_gpus
-from breakeven.prediction.serve_kernel import CLUSTER, GROUPS, OWN, Kernel
+from breakeven.prediction.serve_kernel import CLUSTER, GROUPS, OWN, Facts, Kernel
 from breakeven.prediction.serve_physics import PARTS, Coefficients, roofline_of, wave_shares
 from breakeven.prediction.serve_points import (
     Blocks,
+    Members,
     Physics,
     Point,
     Register,
     blocks_of,
     measured_point,
+    members_of,
     target_point,
     written_blocks,
 )
@@ -44,6 +46,8 @@ _ROUGH_NEIGHBOURS = 14
 _PER_CLUSTER = 6
 _WIDE_NEIGHBOURS = 42
 """Of a set-up of nobody's: no stack speaks for it, and GPUs shall compare."""
+_RANKED = 4 * _WIDE_NEIGHBOURS
+"""Blocks that are ranked for a target, the same for every look at it."""
 _JOINT_NEIGHBOURS = 110
 _OWN_ROWS = 24
 _FAR_BELOW = 0.3
@@ -108,6 +112,7 @@ class _Evidence:
         table: PublishedTable,
         blocks: Sequence[tuple[Any, Sequence[int]]],
         without: Callable[[Measurement], bool] | None,
+        members: Members,
     ) -> None:
         document = fitted()
         self.quantity = quantity
@@ -116,7 +121,7 @@ class _Evidence:
         self._kernel = document.kernels[quantity]
         self.register = Register(self._kernel)
         self._own = self.points(row for row in own if without is None or not without(row))
-        self._blocks = Blocks(table, blocks, without, self.point, self.register)
+        self._blocks = Blocks(table, blocks, without, self.point, self.register, members)
         self._ranked: dict[int, list[int]] = {}
         self._between: dict[tuple[str, str], float] = {}
 
@@ -163,7 +168,7 @@ class _Evidence:
     def _nearest_blocks(self, target: Point, most: int) -> list[int]:
         ranked = self._ranked.get(target.identity)
         if ranked is None:
-            ranked = self._ranked[target.identity] = self._blocks.most_alike(target, self._kernel, 4 * most)
+            ranked = self._ranked[target.identity] = self._blocks.most_alike(target, self._kernel, _RANKED)
         filled: list[int] = []
         for block in ranked:
             if self._blocks.has_points(block):
@@ -238,6 +243,7 @@ class ServePredictor:
         self._without = without
         self._evidence: dict[str, _Evidence] = {}
         self._kept: dict[tuple[str, ServeSetup, bool], Estimate] = {}
+        self._blocks: tuple[list[tuple[Facts, list[int]]], Members] | None = None
         self._raised: dict[ServeSetup, Estimate] = {}
 
     def predict(self, setup: ServeSetup, *, given: Sequence[Measurement] = ()) -> Estimate | Reason:
@@ -306,8 +312,12 @@ class ServePredictor:
         found = self._evidence.get(quantity)
         if found is None:
             table = published("serve") if self._published is None else self._published
-            blocks = written_blocks(fitted().document) if self._published is None else blocks_of(table)
-            found = self._evidence[quantity] = _Evidence(quantity, self._own, table, blocks, self._without)
+            if self._blocks is None:
+                blocks = written_blocks(fitted().document) if self._published is None else blocks_of(table)
+                self._blocks = blocks, members_of(blocks)
+            found = self._evidence[quantity] = _Evidence(
+                quantity, self._own, table, self._blocks[0], self._without, self._blocks[1]
+            )
         return found
 
     def _weaker(self, setup: ServeSetup) -> list[tuple[ServeSetup, float]]:
