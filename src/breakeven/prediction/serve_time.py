@@ -52,7 +52,7 @@ _JOINT_NEIGHBOURS = 110
 _OWN_ROWS = 24
 _FAR_BELOW = 0.3
 """A weaker GPU whose physics is that much below (a logarithm) is not predicted to see whether it is slower."""
-_MOST_UNDERRATED = 0.6
+_MOST_UNDERRATED = 0.4
 """A weaker GPU is not looked at either where physics must be that wrong (a logarithm) for it to come out faster."""
 _ROUGH_ERROR = 0.2
 """How far a rough prediction may lie below a full one (a logarithm); 99 % lie nearer."""
