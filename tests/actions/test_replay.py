@@ -7,11 +7,12 @@ import pytest
 
 from breakeven import decide
 from breakeven.actions.replay import RunOptions, bench_serve
+from breakeven.actions.replay_costs import prices_of
 from breakeven.actions.replay_plan import Changes, plan_of_job
 from breakeven.actions.replay_runs import compare_replays, find_run, list_runs, report_of
 from breakeven.bench.report import Machine
 from breakeven.cli.main import main
-from breakeven.errors import InputError
+from breakeven.errors import ExternalError, InputError
 from breakeven.jobs.plan import written_plan
 from tests.bench.scripted import OPEN, Scripted
 
@@ -79,6 +80,46 @@ def test_from_job_to_plan_to_measured_decision(
     assert again.recorded == report.recorded
 
 
+def test_the_numbers_are_told_where_the_evidence_is_refused(socket_enabled: None, tmp_path: Path) -> None:
+    job = tmp_path / "job.yaml"
+    job.write_text(JOB.replace("model: llama-3.1-8b\n", ""))  # nothing is predicted for it
+    report = bench_serve(
+        None, SMALL, url=url(Scripted()), machine=Machine(job=str(job), gpu=H100, gpus=1), options=options(tmp_path),
+        store=f"sqlite:///{tmp_path}/s.sqlite",
+    )  # fmt: skip
+    assert report.not_recorded is not None
+    assert report.not_recorded.code == "job-not-predictable"
+    assert report.recorded == []
+    assert report.costs
+
+
+def test_only_firm_fresh_whole_prices_give_the_cost(tmp_path: Path) -> None:
+    book = tmp_path / "book.csv"
+    rows = [
+        ("cheap-old", 0.1, "on-demand", "", "known", "2026-01-01"),
+        ("floor", 0.2, "on-demand", "", "floor", "2026-11-30"),
+        ("reserved", 0.3, "reserved", "", "known", "2026-11-30"),
+        ("slice", 0.4, "on-demand", "0.5", "known", "2026-11-30"),
+        ("good", 2.0, "on-demand", "", "known", "2026-11-30"),
+        ("good", 1.5, "interruptible", "", "known", "2026-11-30"),
+    ]
+    lines = ["gpu,provider,price,unit,period,currency,market,fraction,price_status,seen_at,term_months"]
+    lines += [
+        f"{H100},{name},{price},gpu,h,USD,{market},{fraction},{status},{day},{12 if market == 'reserved' else ''}"
+        for name, price, market, fraction, status, day in rows
+    ]
+    book.write_text("\n".join(lines) + "\n")
+    found = prices_of(Machine(gpu=H100, gpus=2), [book], None, "2026-12-01")
+    told = [(one.offer.provider, one.offer.market, one.usd_per_h) for one in found if one.offer]
+    assert told == [("good", "interruptible", 3.0), ("good", "on-demand", 4.0)]
+
+
+def test_a_server_that_is_not_there_leaves_no_run(socket_enabled: None, tmp_path: Path) -> None:
+    with pytest.raises(ExternalError):
+        bench_serve(None, SMALL, url="http://127.0.0.1:9", options=options(tmp_path))
+    assert not (tmp_path / "runs").exists()
+
+
 def test_a_locked_plan_is_replayed_as_it_stands(socket_enabled: None, tmp_path: Path) -> None:
     job, plan = tmp_path / "job.yaml", tmp_path / "plan.yaml"
     job.write_text(JOB)
@@ -128,6 +169,7 @@ def test_the_command_line_from_serve_to_show(
     assert main(["bench", "show", document["run"], "--json"]) == 0
     again = json.loads(capsys.readouterr().out)
     assert again["steps"][0]["itl_ms"] == document["steps"][0]["itl_ms"]
+    assert again["cheapest"] == document["cheapest"]
     assert main(["bench", "list"]) == 0
     assert document["run"] in capsys.readouterr().out
     assert len(list_runs()) == 3

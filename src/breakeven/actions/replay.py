@@ -22,6 +22,7 @@ from breakeven.bench.report import Machine, ReplayReport
 from breakeven.bench.results import answered
 from breakeven.bench.server_side import Scraper, describe_server
 from breakeven.bench.session import Progress, Settings, new_run, replay, write_owned
+from breakeven.bench.worker import check_ready
 from breakeven.errors import ExternalError, InputError
 from breakeven.gpus import catalog
 from breakeven.jobs.plan import ServePlan, read_plan
@@ -134,6 +135,7 @@ def _begun(path: str | Path | None, changes: Changes, machine: Machine, options:
     _check_commands(plan, allows_commands=options.allows_commands)
     if machine.job is not None:
         load_job(machine.job)
+    check_ready(origin)
     server = describe_server(origin)
     about = {
         "format": 1,
@@ -164,6 +166,17 @@ def _resumed(options: RunOptions, machine: Machine, url: str | None) -> _Begun:
     return _Begun(run, plan, prompts, file, url or about["url"], whole, about, server, answered(run, plan))
 
 
+def show_run(
+    name: str, *, runs: str | None = None, allows_commands: bool = False, store: str | None = None
+) -> ReplayReport:
+    """A run that was made, its numbers made again and priced as of today.
+
+    Raises: InputError `unknown-run`.
+    """
+    report = report_of(find_run(name, runs), allows_commands=allows_commands)
+    return _priced(report, Machine(**report.about["machine"]), (), store)
+
+
 def finished(
     report: ReplayReport,
     machine: Machine,
@@ -171,21 +184,30 @@ def finished(
     *,
     offers: Sequence[str | Path] = (),
     store: str | None = None,
-    as_of: str | None = None,
 ) -> ReplayReport:
     """The report with its costs, and its steps recorded as measurements where they are trusted and the job is known."""
+    _priced(report, machine, offers, store)
+    if report.why_void is None and job is not None and machine.gpu is not None:
+        try:
+            for row in rows_of(report, job, machine):
+                record_row(row, store)
+                report.recorded.append(row.id)
+        except InputError as error:  # the run is paid for: its numbers are told whatever becomes of the evidence
+            report.not_recorded = error
+    write_owned(report.folder / "result.json", json.dumps({"recorded": report.recorded}) + "\n")
+    return report
+
+
+def _priced(report: ReplayReport, machine: Machine, offers: Sequence[str | Path], store: str | None) -> ReplayReport:
     if machine.gpu is not None or machine.usd_per_h is not None:
-        report.costs = costs_of(report, prices_of(machine, offers, store, as_of))
+        prices = prices_of(machine, offers, store)
+        report.costs = costs_of(report, prices)
+        report.offers = {price.offer.id: price.offer for price in prices if price.offer is not None}
         report.cheapest = min(
             (one for one in report.costs if one.meets_targets),
             key=lambda one: one.usd_per_m_accepted_tokens,
             default=None,
         )
-    if report.why_void is None and job is not None and machine.gpu is not None:
-        report.recorded = [row.id for row in rows_of(report, job, machine)]
-        for row in rows_of(report, job, machine):
-            record_row(row, store)
-    write_owned(report.folder / "result.json", json.dumps({"recorded": report.recorded}) + "\n")
     return report
 
 

@@ -139,13 +139,22 @@ _SURE_WITHIN_NS = 1_000_000
 """Events in one read that all came within that time of each other are as good as stamped each."""
 
 
+def check_extra() -> None:
+    """Whether the packages of the extra `bench` are there.
+
+    Raises: InputError `missing-extra`.
+    """
+    if msgspec is None:
+        raise InputError("missing-extra", extra="bench", package="msgspec")
+    Framing()
+
+
 def understand(exchange: Exchange) -> Answer:
     """What came back on an exchange.
 
     Raises: InputError `missing-extra` without the packages of the extra `bench`.
     """
-    if msgspec is None:
-        raise InputError("missing-extra", extra="bench", package="msgspec")
+    check_extra()
     answer, told, framing = Answer(last_ns=exchange.end_ns), _Told(), Framing()
     is_stream = _read_body(exchange.reads, framing, answer, told)
     answer.status = framing.status

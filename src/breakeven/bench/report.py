@@ -9,8 +9,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from breakeven.bench.metrics import StepResult
-    from breakeven.errors import Reason
+    from breakeven.errors import InputError, Reason
     from breakeven.jobs.plan import ServePlan
+    from breakeven.offers.offer import Offer
     from breakeven.stats.sequential import Settlement
 
 
@@ -26,10 +27,11 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class TokenCost:
-    """What accepted tokens and answers cost at one step on one offer [USD]."""
+    """What accepted tokens and answers cost at one step [USD], on an offer or at the price given (`offer` is None)."""
 
-    offer: str
+    offer: str | None
     usd_per_h: float
+    price_seen_at: str | None
     step: int
     usd_per_m_accepted_tokens: float
     usd_per_accepted_response: float
@@ -51,8 +53,12 @@ class ReplayReport:
     server: dict[str, Any] = field(default_factory=dict)
     costs: list[TokenCost] = field(default_factory=list)
     cheapest: TokenCost | None = None
+    offers: dict[str, Offer] = field(default_factory=dict)
+    """Those of the costs, by id."""
     recorded: list[str] = field(default_factory=list)
     """Ids of the measurements that decisions may rest on from now on."""
+    not_recorded: InputError | None = None
+    """Why decisions do not rest on it although the job is known."""
 
     @property
     def stamps(self) -> str:

@@ -18,7 +18,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from breakeven.bench.answers import understand
+from breakeven.bench.answers import check_extra, understand
 from breakeven.bench.origin import head_of, read_origin, trusting
 from breakeven.bench.recording import RecordingWriter
 from breakeven.bench.requests import Writing, arrival_times
@@ -30,6 +30,7 @@ from breakeven.jobs.prompts import Prompt, generated, read_prompts
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from breakeven.bench.origin import Origin
     from breakeven.bench.recording import Exchange
 
 _NS = 1_000_000_000
@@ -159,6 +160,15 @@ def _of_length(prompts: list[Prompt]) -> Prompts:
     words = sorted(len((one.text or json.dumps(one.messages)).split()) for one in prompts)
     none = PromptGroup(count=0)
     return Prompts(short=PromptGroup(count=1, tokens=max(1, words[len(words) // 2])), medium=none, long=none)
+
+
+def check_ready(origin: Origin) -> None:
+    """Before anything is written: the packages of the extra are there, and the server takes a connection.
+
+    Raises: InputError `missing-extra`; ExternalError `server-unreachable`.
+    """
+    check_extra()
+    _address(origin.host, origin.port)
 
 
 def _address(host: str, port: int) -> tuple[Any, ...]:

@@ -66,6 +66,7 @@ def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
     showing.add_argument("id", metavar="RUN", help=translated("the id of a run, its beginning, or its folder", locale))
     told = translated("let checks of the plan run programs", locale)
     showing.add_argument("--allow-commands", action="store_true", help=told)
+    add_store_option(showing, locale)
     showing.set_defaults(run=run_show)
     comparing = add(
         "compare",
@@ -320,11 +321,12 @@ def run_list(arguments: Any) -> int:
 
 def run_show(arguments: Any) -> int:
     """Show a run."""
-    from breakeven.actions.replay_runs import find_run, report_of  # noqa: PLC0415
+    from breakeven.actions.replay import show_run  # noqa: PLC0415
 
-    return _report(
-        report_of(find_run(arguments.id, arguments.runs), allows_commands=arguments.allow_commands), arguments
+    report = show_run(
+        arguments.id, runs=arguments.runs, allows_commands=arguments.allow_commands, store=arguments.store
     )
+    return _report(report, arguments)
 
 
 def _compare_steps(arguments: Any) -> int:

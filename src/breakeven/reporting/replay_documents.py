@@ -35,6 +35,7 @@ def replay_document(report: ReplayReport, words: Words) -> dict[str, Any]:
         "costs": [_cost(one) for one in report.costs],
         "cheapest": None if report.cheapest is None else _cost(report.cheapest),
         "recorded": report.recorded,
+        "not_recorded": None if report.not_recorded is None else report.not_recorded.code,
     }
 
 

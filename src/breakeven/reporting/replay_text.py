@@ -8,6 +8,7 @@ from breakeven.reporting import formats
 from breakeven.reporting.evidence_text import table_of
 from breakeven.reporting.messages import VERDICTS
 from breakeven.reporting.terminal import wrapped
+from breakeven.reporting.words import Words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from breakeven.bench.report import Paired, ReplayComparison, ReplayReport
     from breakeven.evidence.record import Measurement
     from breakeven.reporting.terminal import Style
-    from breakeven.reporting.words import Words
 
 _BAR = 24
 _BINS = 24
@@ -26,6 +26,7 @@ _FEWEST_DRAWN = 20
 
 def replay_text(report: ReplayReport, words: Words, style: Style) -> str:
     """The verdict, the ladder, the money, and what to mind."""
+    words = Words(words.locale, report.offers)
     lines = [style.strong(words("Replay {run} of {model}", run=report.run, model=formats.printable(report.plan.model)))]
     if report.why_void is not None:
         text = words("Void: {reason}", reason=words.reason(report.why_void))
@@ -50,6 +51,8 @@ def replay_text(report: ReplayReport, words: Words, style: Style) -> str:
             "Decisions rest on it from now on: {n} measurements.",
         )
         lines.extend(wrapped(text))
+    if report.not_recorded is not None:
+        lines.extend(wrapped(words("Decisions do not rest on it: {text}", text=words.error(report.not_recorded))))
     return formats.unbroken("\n".join(lines) + "\n", words.locale)
 
 
@@ -137,11 +140,16 @@ def _money(report: ReplayReport, words: Words) -> list[str]:
         lines.extend(wrapped(words("No step meets the latency targets: nothing is cheapest within them.")))
         best = min(report.costs, key=lambda one: one.usd_per_m_accepted_tokens)
     step = next(one for one in report.steps if one.step == best.step)
+    told = (
+        words("as given")
+        if best.offer is None
+        else words("{offer:offer}, price of {day:date}", offer=best.offer, day=best.price_seen_at)
+    )
     text = words(
         "Cheapest: {usd:usd} per million accepted tokens ({answer:usd} per accepted answer) with {load} in flight, "
-        "at {rate:usd}/h ({offer:offer}).",
+        "at {rate:usd}/h ({told}).",
         usd=best.usd_per_m_accepted_tokens, answer=best.usd_per_accepted_response, load=_load(step, words),
-        rate=best.usd_per_h, offer=best.offer,
+        rate=best.usd_per_h, told=told,
     )  # fmt: skip
     lines.extend(wrapped(text))
     per_step = [
