@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import sys
 
-from breakeven.cli.options import add_output_options, add_store_option, style_of, verb_adder
+from breakeven.cli.options import (
+    add_output_options,
+    add_store_option,
+    number,
+    several,
+    style_of,
+    verb_adder,
+    whole_number,
+)
 from breakeven.reporting.translations import translated
 
 TYPE_CHECKING = False
@@ -40,10 +48,12 @@ def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
         "Example: breakeven bench calibrate --concurrency 256",
     )
     told = translated("requests in flight", locale)
-    calibrating.add_argument("--concurrency", metavar="N", type=_whole, default=64, help=told)
+    calibrating.add_argument("--concurrency", metavar="N", type=whole_number("--concurrency"), default=64, help=told)
     told = translated("time between tokens, in ms", locale)
-    calibrating.add_argument("--gap-ms", metavar="X", type=_number, default=20.0, help=told)
-    calibrating.add_argument("--seconds", metavar="X", type=_number, default=3.0, help=translated("how long", locale))
+    calibrating.add_argument("--gap-ms", metavar="X", type=number("--gap-ms"), default=20.0, help=told)
+    calibrating.add_argument(
+        "--seconds", metavar="X", type=number("--seconds"), default=3.0, help=translated("how long", locale)
+    )
     _add_clock(calibrating, locale)
     calibrating.set_defaults(run=run_calibrate)
     importing = add(
@@ -54,7 +64,9 @@ def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
     importing.add_argument("file", metavar="F", help=translated("a result file (JSON)", locale))
     importing.add_argument("--job", metavar="JOB", help=translated("a job file (YAML)", locale))
     importing.add_argument("--gpu", metavar="GPU", help=translated("an exact SKU", locale))
-    importing.add_argument("--gpus", metavar="N", type=_whole, default=1, help=translated("how many of them", locale))
+    importing.add_argument(
+        "--gpus", metavar="N", type=whole_number("--gpus"), default=1, help=translated("how many of them", locale)
+    )
     importing.add_argument("--date", metavar="DATE", help=translated("when it ran (default: today)", locale))
     add_store_option(importing, locale)
     importing.set_defaults(run=run_import)
@@ -80,11 +92,11 @@ def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
     told = translated("accept that the servers differ in this (repeatable)", locale)
     comparing.add_argument("--accept", metavar="NAME", action="append", default=[], help=told)
     told = translated("ratio of A's time over B's at which both cost the same (for files of step times)", locale)
-    comparing.add_argument("--break-even", metavar="X", type=_number, help=told)
+    comparing.add_argument("--break-even", metavar="X", type=number("--break-even"), help=told)
     told = translated("what each machine costs per hour, A,B", locale)
-    comparing.add_argument("--usd-per-h", metavar="A,B", type=_numbers, help=told)
+    comparing.add_argument("--usd-per-h", metavar="A,B", type=several(number("--usd-per-h")), help=told)
     told = translated("first steps of each that are left out (default: 1)", locale)
-    comparing.add_argument("--warm-up", metavar="N", type=_whole, default=1, help=told)
+    comparing.add_argument("--warm-up", metavar="N", type=whole_number("--warm-up"), default=1, help=told)
     comparing.set_defaults(run=run_compare)
     for verb in (serving, listing, showing, comparing):
         told = translated("where runs are kept (default: BREAKEVEN_RUNS, or the user's data folder)", locale)
@@ -98,15 +110,31 @@ def _add_serving(parser: ArgumentParser, locale: Locale) -> None:
     work.add_argument("--url", metavar="U", help=translated("the server's root, or its address ending in /v1", locale))
     work.add_argument("--model", metavar="M", help=translated("the model as this server names it", locale))
     work.add_argument(
-        "--concurrency", metavar="1,4,16", type=_wholes, help=translated("requests in flight, step by step", locale)
+        "--concurrency",
+        metavar="1,4,16",
+        type=several(whole_number("--concurrency")),
+        help=translated("requests in flight, step by step", locale),
     )
     work.add_argument(
-        "--rates", metavar="1,2.5", type=_numbers, help=translated("requests per second, step by step", locale)
+        "--rates",
+        metavar="1,2.5",
+        type=several(number("--rates")),
+        help=translated("requests per second, step by step", locale),
     )
-    work.add_argument("--requests", metavar="N", type=_whole, help=translated("requests per step", locale))
-    work.add_argument("--max-tokens", metavar="N", type=_whole, help=translated("tokens of an answer, at most", locale))
     work.add_argument(
-        "--input-tokens", metavar="N", type=_whole, help=translated("tokens of a generated prompt, about", locale)
+        "--requests", metavar="N", type=whole_number("--requests"), help=translated("requests per step", locale)
+    )
+    work.add_argument(
+        "--max-tokens",
+        metavar="N",
+        type=whole_number("--max-tokens"),
+        help=translated("tokens of an answer, at most", locale),
+    )
+    work.add_argument(
+        "--input-tokens",
+        metavar="N",
+        type=whole_number("--input-tokens"),
+        help=translated("tokens of a generated prompt, about", locale),
     )
     work.add_argument(
         "--prompts", metavar="F", help=translated("prompts of your own, one JSON object per line", locale)
@@ -117,7 +145,10 @@ def _add_serving(parser: ArgumentParser, locale: Locale) -> None:
     told = translated("take answers of any length, and do not ask for ignore_eos", locale)
     work.add_argument("--any-length", action="store_true", help=told)
     work.add_argument(
-        "--ramp", metavar="S", type=_number, help=translated("over how many seconds streams begin (default: 2)", locale)
+        "--ramp",
+        metavar="S",
+        type=number("--ramp", allows_zero=True),
+        help=translated("over how many seconds streams begin (default: 2)", locale),
     )
     machine = parser.add_argument_group(translated("machine", locale))
     told = translated("the job that is measured: its decisions rest on the result", locale)
@@ -125,16 +156,22 @@ def _add_serving(parser: ArgumentParser, locale: Locale) -> None:
     machine.add_argument(
         "--gpu", metavar="GPU", help=translated("the exact SKU that serves; its offers give the cost", locale)
     )
-    machine.add_argument("--gpus", metavar="N", type=_whole, default=1, help=translated("how many of them", locale))
+    machine.add_argument(
+        "--gpus", metavar="N", type=whole_number("--gpus"), default=1, help=translated("how many of them", locale)
+    )
     told = translated("what the machine costs per hour, instead", locale)
-    machine.add_argument("--usd-per-h", metavar="X", type=_number, help=told)
+    machine.add_argument("--usd-per-h", metavar="X", type=number("--usd-per-h"), help=told)
     told = translated("use this book alone (CSV or YAML; repeatable)", locale)
     machine.add_argument("--offers", metavar="PATH", action="append", default=[], help=told)
     add_store_option(machine, locale)
     run = parser.add_argument_group(translated("run", locale))
     run.add_argument("--resume", metavar="RUN", help=translated("go on with a run where it stopped", locale))
     run.add_argument(
-        "--workers", metavar="N", type=_whole, default=0, help=translated("processes (default: by the streams)", locale)
+        "--workers",
+        metavar="N",
+        type=whole_number("--workers"),
+        default=0,
+        help=translated("processes (default: by the streams)", locale),
     )
     told = translated("let checks and the stop command of the plan run programs", locale)
     run.add_argument("--allow-commands", action="store_true", help=told)
@@ -154,36 +191,6 @@ def _add_serving(parser: ArgumentParser, locale: Locale) -> None:
 def _add_clock(parser: Any, locale: Locale) -> None:
     told = translated("stamp with the process's clock, not the kernel's", locale)
     parser.add_argument("--clock-stamps", action="store_true", help=told)
-
-
-def _whole(text: str) -> int:
-    from breakeven.errors import InputError  # noqa: PLC0415
-
-    if not (text.isascii() and text.isdigit() and 0 < int(text) <= 10_000_000):
-        raise InputError("not-whole", text=text)
-    return int(text)
-
-
-def _number(text: str) -> float:
-    from math import isfinite  # noqa: PLC0415
-
-    from breakeven.errors import InputError  # noqa: PLC0415
-
-    try:
-        value = float(text)
-    except ValueError:
-        raise InputError("not-a-number", text=text) from None
-    if not isfinite(value) or value < 0:
-        raise InputError("out-of-range", text=text, minimum=0, maximum=1e12)
-    return value
-
-
-def _wholes(text: str) -> tuple[int, ...]:
-    return tuple(_whole(one.strip()) for one in text.split(","))
-
-
-def _numbers(text: str) -> tuple[float, ...]:
-    return tuple(_number(one.strip()) for one in text.split(","))
 
 
 def run_plan(arguments: Any) -> int:

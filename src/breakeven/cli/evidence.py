@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from breakeven.cli.options import add_output_options, add_store_option, style_of, verb_adder
+from breakeven.cli.options import add_output_options, add_store_option, number, style_of, verb_adder, whole_number
 from breakeven.reporting.translations import translated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser
-    from collections.abc import Callable
     from typing import Any
 
     from breakeven.reporting.translations import Locale
@@ -42,7 +41,13 @@ def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
     )
     adding.add_argument("job", metavar="JOB", help=translated("a job file (YAML)", locale))
     adding.add_argument("--gpu", metavar="GPU", required=True, help=translated("an exact SKU", locale))
-    adding.add_argument("--gpus", metavar="N", type=_count, default=1, help=translated("GPUs it ran on", locale))
+    adding.add_argument(
+        "--gpus",
+        metavar="N",
+        type=whole_number("--gpus", most=100_000),
+        default=1,
+        help=translated("GPUs it ran on", locale),
+    )
     told = (
         translated("hours of one attempt", locale),
         translated("tokens per second and GPU (of output where a model is served)", locale),
@@ -53,7 +58,7 @@ def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
     )
     for name, text in zip(_MEASURED, told, strict=True):
         option = "--" + name.replace("_", "-")
-        adding.add_argument(option, dest=name, metavar="X", type=_positive(option), help=text)
+        adding.add_argument(option, dest=name, metavar="X", type=number(option), help=text)
     adding.add_argument("--date", metavar="DATE", help=translated("when it ran (default: today)", locale))
     adding.set_defaults(run=run_add)
     removing = add(
@@ -93,32 +98,6 @@ def _add_kind(parser: ArgumentParser, locale: Locale) -> None:
     parser.add_argument(
         "--kind", choices=("train", "serve"), help=translated("training or serving (default: by the columns)", locale)
     )
-
-
-def _count(text: str) -> int:
-    """A number of GPUs."""
-    from breakeven.errors import InputError  # noqa: PLC0415 - rarely asked for
-
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 100_000 or len(text) > 6:
-        raise InputError("not-whole", key="--gpus", text=text)
-    return int(text)
-
-
-def _positive(option: str) -> Callable[[str], float]:
-    def read(text: str) -> float:
-        from math import isfinite  # noqa: PLC0415
-
-        from breakeven.errors import InputError  # noqa: PLC0415
-
-        try:
-            value = float(text)
-        except ValueError:
-            raise InputError("not-a-number", key=option, text=text) from None
-        if not isfinite(value) or value <= 0:
-            raise InputError("out-of-range", key=option, text=text, minimum=0, maximum=1e12)
-        return value
-
-    return read
 
 
 def run_list(arguments: Any) -> int:

@@ -34,6 +34,43 @@ def verb_adder(parser: ArgumentParser, metavar: str, locale: Locale) -> Callable
     return add
 
 
+def whole_number(option: str, *, most: int = 10_000_000) -> Callable[[str], int]:
+    """What reads the whole number of an option, from 1 on."""
+
+    def read(text: str) -> int:
+        from breakeven.errors import InputError  # noqa: PLC0415 - rarely asked for
+
+        if not (text.isascii() and text.isdigit() and len(text) <= 9 and 1 <= int(text) <= most):
+            raise InputError("not-whole", key=option, text=text)
+        return int(text)
+
+    return read
+
+
+def number(option: str, *, allows_zero: bool = False) -> Callable[[str], float]:
+    """What reads the number of an option, above 0 unless 0 is allowed."""
+
+    def read(text: str) -> float:
+        from math import isfinite  # noqa: PLC0415
+
+        from breakeven.errors import InputError  # noqa: PLC0415
+
+        try:
+            value = float(text)
+        except ValueError:
+            raise InputError("not-a-number", key=option, text=text) from None
+        if not isfinite(value) or value < 0 or (value == 0 and not allows_zero):
+            raise InputError("out-of-range", key=option, text=text, minimum=0, maximum=1e12, is_open=not allows_zero)
+        return value
+
+    return read
+
+
+def several(read: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
+    """What reads several values between commas."""
+    return lambda text: tuple(read(one.strip()) for one in text.split(","))
+
+
 def add_output_options(parser: ArgumentParser, locale: Locale) -> None:
     """How the answer is printed."""
     group = parser.add_argument_group(translated("output", locale))
