@@ -34,7 +34,7 @@ def result(
         was_connected=True, attempt=1, reads=NOTHING_READ,
     )  # fmt: skip
     answer = Answer(
-        failure=failure, status=200, tokens_ns=stamps, is_sure=bytearray(sure or b"\1" * events), last_ns=end,
+        failure=failure, status=200, tokens_ns=stamps, is_sure=bytearray(sure or b"\1" * events),
         input_tokens=5, output_tokens=tokens,
     )  # fmt: skip
     return Result(exchange, answer, is_accepted and failure is None, [int(late_ms * MS)] * events)

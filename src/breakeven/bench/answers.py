@@ -75,7 +75,6 @@ class Answer:
     tokens_ns: array[int] = field(default_factory=lambda: array("q"))
     is_sure: bytearray = field(default_factory=bytearray)
     sent_ns: array[int] = field(default_factory=lambda: array("q"))
-    last_ns: int = 0
     text: str = ""
     reasoning: str = ""
     finish_reason: str | None = None
@@ -155,7 +154,7 @@ def understand(exchange: Exchange) -> Answer:
     Raises: InputError `missing-extra` without the packages of the extra `bench`.
     """
     check_extra()
-    answer, told, framing = Answer(last_ns=exchange.end_ns), _Told(), Framing()
+    answer, told, framing = Answer(), _Told(), Framing()
     is_stream = _read_body(exchange.reads, framing, answer, told)
     answer.status = framing.status
     if exchange.ending in {"complete", "closed"}:

@@ -30,7 +30,7 @@ _READ_BYTES = 65_536
 _MAX_ANSWER_BYTES = 64 * 2**20
 _TICK_NS = 100_000_000
 _NS = 1_000_000_000
-_IN, _OUT, _ERR = 1, 4, 8
+_IN, _OUT, _ERR, _HANG_UP = 1, 4, 8, 16
 _CHUNKED_END = b"\r\n0\r\n\r\n"
 
 
@@ -429,7 +429,7 @@ class Wire:
                 stream.wire = self._wall.monotonic(wall, time.monotonic_ns())
         if mask & _OUT and stream.writes:
             self._write(stream)
-        if mask & (_IN | 16) or (mask & _ERR and mask & ~(_ERR | _OUT)):
+        if mask & (_IN | _HANG_UP) or (mask & _ERR and mask & ~(_ERR | _OUT)):
             self._read(stream, seen, before)
 
     def _read(self, stream: _Stream, seen: int, before: int) -> None:

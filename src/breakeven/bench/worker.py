@@ -59,7 +59,7 @@ class Worker:
             worker=self._share, is_stamped=bool(told.get("is_stamped", True)),
         )  # fmt: skip
         self._keeps = bool(told.get("keeps_content", True))
-        self._done = self._failed = self._events = 0
+        self._done = self._failed = 0
         self._spoken = self._told_done = 0
         self._step = 0
 
