@@ -64,7 +64,7 @@ class StepWriter:
         """
         self._append("step", at_ns, n=number, **{name: value for name, value in values.items() if value is not None})
 
-    def log(self, number: int, **values: float) -> None:
+    def log(self, number: int, **values: Any) -> None:
         """What the training said about the steps up to one: `loss`, `learning_rate`."""
         self._append("log", n=number, **values)
 
@@ -87,10 +87,10 @@ class StepWriter:
         """Whether the training shall save a checkpoint and end, for the question it answers is settled."""
         return os.path.exists(os.path.join(self._folder, STOP_NAME))  # noqa: PTH110, PTH118
 
-    def _append(self, what: str, at_ns: int | None = None, **values: Any) -> None:
+    def _append(self, at: str, at_ns: int | None = None, **values: Any) -> None:
         if self._is_broken or self._file < 0:
             return
-        line = json.dumps({"at": what, "t": at_ns or time.monotonic_ns(), **values}, separators=(",", ":"))
+        line = json.dumps({"at": at, "t": at_ns or time.monotonic_ns(), **values}, separators=(",", ":"))
         whole = line.encode() + b"\n"
         try:
             is_whole = os.write(self._file, whole) == len(whole)
