@@ -13,7 +13,7 @@ from breakeven.actions.replay_runs import compare_replays, find_run, list_runs, 
 from breakeven.bench.report import Machine
 from breakeven.cli.main import main
 from breakeven.errors import ExternalError, InputError
-from breakeven.jobs.plan import written_plan
+from breakeven.jobs.locking import written_plan
 from tests.bench.scripted import OPEN, Scripted
 
 if TYPE_CHECKING:

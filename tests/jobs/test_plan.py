@@ -6,7 +6,8 @@ import pytest
 
 from breakeven.errors import InputError
 from breakeven.jobs.job import Check
-from breakeven.jobs.plan import Load, Prompts, ServePlan, Stop, locked, plan_digest, read_plan, written_plan
+from breakeven.jobs.locking import written_plan
+from breakeven.jobs.plan import Load, Prompts, ServePlan, Stop, locked, plan_digest, read_plan
 
 PLAN = ServePlan(
     model="tiny: \"a\"", precision="fp8", server={"engine": "vllm"}, body={"top_k": "3"},

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 from breakeven.bench.recording import OWNER_ONLY
 from breakeven.errors import ExternalError, InputError, UndecidableError
-from breakeven.jobs.plan import written_plan
+from breakeven.jobs.locking import written_plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

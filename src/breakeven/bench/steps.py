@@ -7,23 +7,26 @@ the training process, so it imports nothing heavy and never fails the training.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from breakeven.bench.lines import LineWriter, read_lines
+from breakeven.errors import InputError
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 FOLDER_VARIABLE = "BREAKEVEN_RECORD"
 """Names the folder of the run that is being recorded; set by `breakeven bench train`."""
 STOP_NAME = "stop"
 """A file of this name in the folder asks the training to save a checkpoint and end."""
+STOP_AT_NAME = "stop-at"
+"""A file that names the step after which all processes of the training end."""
 FORMAT = 1
-_OWNER_ONLY = 0o600
 _NS = 1e9
 
 
@@ -48,11 +51,8 @@ class StepWriter:
     ) -> None:
         self._folder = os.fspath(folder)
         name = f"steps-{rank:05d}-{time.time_ns():020d}-{os.getpid()}.jsonl"
-        self._file = os.open(
-            os.path.join(self._folder, name),  # noqa: PTH118 - runs in the training: imports as little as it can
-            os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, _OWNER_ONLY,
-        )  # fmt: skip
-        self._is_broken = False
+        self._lines = LineWriter(os.path.join(self._folder, name))  # noqa: PTH118 - imports as little as it can
+        self._has_warned = False
         self._append(
             "begin", format=FORMAT, wall_ns=time.time_ns(), pid=os.getpid(), rank=rank, world=world,
             framework=framework, counting=counting, settings=dict(settings or {}), versions=dict(versions or {}),
@@ -79,25 +79,31 @@ class StepWriter:
 
     def close(self) -> None:
         """Write no more; a recording without an end is one that was cut off."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
+        self._lines.close()
 
     def is_asked_to_stop(self) -> bool:
         """Whether the training shall save a checkpoint and end, for the question it answers is settled."""
         return os.path.exists(os.path.join(self._folder, STOP_NAME))  # noqa: PTH110, PTH118
 
-    def _append(self, at: str, at_ns: int | None = None, **values: Any) -> None:
-        if self._is_broken or self._file < 0:
-            return
-        line = json.dumps({"at": at, "t": at_ns or time.monotonic_ns(), **values}, separators=(",", ":"))
-        whole = line.encode() + b"\n"
+    def agree_on_end(self, step: int) -> None:
+        """Tell the other processes of this machine after which step all of them end."""
+        name = os.path.join(self._folder, STOP_AT_NAME)  # noqa: PTH118
+        with open(name + ".part", "w", encoding="ascii") as file:  # noqa: PTH123
+            file.write(str(step))
+        os.replace(name + ".part", name)  # noqa: PTH105
+
+    def agreed_end(self) -> int | None:
+        """The step after which every process ends, once the first has named one."""
         try:
-            is_whole = os.write(self._file, whole) == len(whole)
-        except OSError:
-            is_whole = False
-        if not is_whole:  # a full disk must not end the training; the recording shows no end
-            self._is_broken = True
+            with open(os.path.join(self._folder, STOP_AT_NAME), encoding="ascii") as file:  # noqa: PTH118, PTH123
+                return int(file.read())
+        except (OSError, ValueError):
+            return None
+
+    def _append(self, at: str, at_ns: int | None = None, **values: Any) -> None:
+        self._lines.append({"at": at, "t": at_ns or time.monotonic_ns(), **values})
+        if self._lines.is_broken and not self._has_warned:  # a full disk must not end the training
+            self._has_warned = True
             sys.stderr.write("breakeven: the recording of steps stopped, for the disk takes no more\n")
 
 
@@ -165,11 +171,20 @@ def read_processes(folder: Path) -> list[Process]:
 
 
 def read_process(path: Path) -> Process | None:
-    """What one file of steps tells; None where it does not even tell who writes."""
-    lines, has_cut_line = _lines(path)
-    first = next(lines, None)
-    if first is None or first.get("at") != "begin":
+    """What one file of steps tells; None where it does not even tell who writes.
+
+    Raises: InputError `damaged-recording` where a line is not of this format.
+    """
+    told, has_cut_line = read_lines(path)
+    if not told or told[0].get("at") != "begin":
         return None
+    try:
+        return _process(told[0], told[1:], has_cut_line=has_cut_line)
+    except (KeyError, TypeError, ValueError):
+        raise InputError("damaged-recording", file=str(path)) from None
+
+
+def _process(first: Mapping[str, Any], lines: Sequence[Mapping[str, Any]], *, has_cut_line: bool) -> Process:
     process = Process(
         rank=int(first.get("rank", 0)), world=int(first.get("world", 1)), pid=int(first.get("pid", 0)),
         begin_ns=int(first["t"]), wall_ns=int(first.get("wall_ns", 0)), framework=str(first.get("framework", "")),
@@ -202,20 +217,3 @@ def _step(line: Mapping[str, Any], at_ns: int, step_s: float) -> Step:
         int(line.get("n", 0)), at_ns, step_s, None if wait_ns is None else wait_ns / _NS, line.get("tokens"),
         line.get("samples"), line.get("loss"), line.get("learning_rate"), line.get("memory_bytes"),
     )  # fmt: skip
-
-
-def _lines(path: Path) -> tuple[Iterator[dict[str, Any]], bool]:
-    """The whole lines of a file, and whether it ends in half a one."""
-    content = path.read_bytes()
-    *whole, rest = content.split(b"\n")
-    return _objects(whole), bool(rest)
-
-
-def _objects(lines: Sequence[bytes]) -> Iterator[dict[str, Any]]:
-    for line in lines:
-        try:
-            value = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(value, dict) and isinstance(value.get("t"), int):
-            yield value

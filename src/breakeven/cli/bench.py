@@ -197,7 +197,7 @@ def run_plan(arguments: Any) -> int:
     """Print or write a plan."""
     from breakeven.actions.replay_plan import plan_of_job  # noqa: PLC0415 - `--help` does without
     from breakeven.actions.writing import write_whole  # noqa: PLC0415
-    from breakeven.jobs.plan import plan_document, written_plan  # noqa: PLC0415
+    from breakeven.jobs.locking import plan_document, written_plan  # noqa: PLC0415
     from breakeven.reporting.json_documents import dumps  # noqa: PLC0415
 
     plan = plan_of_job(arguments.job)

@@ -5,15 +5,14 @@ Two results are held against each other only where their plans have the same dig
 
 from __future__ import annotations
 
-import hashlib
 import json
-from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import MISSING, dataclass, replace
+from typing import TYPE_CHECKING
 
-from breakeven.documents import Mapping, describe_kind, read_yaml
 from breakeven.errors import BreakevenError, InputError
 from breakeven.jobs.job import CHECKS, PRECISIONS, Check, Targets
 from breakeven.jobs.keys import key
+from breakeven.jobs.locking import check_digest, digest_of, plan_document, read_root
 from breakeven.jobs.read import read_record
 
 if TYPE_CHECKING:
@@ -120,33 +119,7 @@ def plan_digest(plan: ServePlan) -> str:
     """
     document = {name: value for name, value in plan_document(plan).items() if name not in _UNLOCKED}
     document["prompts"] = {"digest": plan.prompts.digest}
-    text = json.dumps(_whole(document), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def plan_document(plan: ServePlan) -> dict[str, Any]:
-    """A plan as plain values, every key included."""
-    document: dict[str, Any] = _plain(asdict(plan))
-    return document
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Check):
-        return value.name if value.parameters is None else {value.name: value.parameters}
-    if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    return value
-
-
-def _whole(value: Any) -> Any:
-    """Whole numbers without their point: 2 and 2.0 are the same plan."""
-    if isinstance(value, dict):
-        return {name: _whole(one) for name, one in value.items()}
-    if isinstance(value, list):
-        return [_whole(one) for one in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    return digest_of(document)
 
 
 def locked(plan: ServePlan, prompts_digest: str) -> ServePlan:
@@ -161,49 +134,14 @@ def read_plan(text: str, *, file: str | None = None) -> ServePlan:
     Raises: InputError with file, line and key; `plan-changed` where it holds a digest that is not its own.
     """
     try:
-        root = read_yaml(text, file=file)
-        if not isinstance(root, Mapping):
-            raise InputError("wrong-kind", line=root.line, found=describe_kind(root), expected="mapping")
+        root = read_root(text, file=file)
         plan = ServePlan(**read_record(ServePlan, root, "", is_complete=True))
         for name, value in plan.body.items():
             try:
                 json.loads(value)
             except ValueError:
                 raise InputError("not-json", line=root.key_lines.get("body"), key=f"body.{name}", text=value) from None
-        if plan.digest is not None and plan.digest != plan_digest(plan):
-            raise InputError(
-                "plan-changed", line=root.key_lines.get("digest"), key="digest", said=plan.digest[:12],
-                found=plan_digest(plan)[:12],
-            )  # fmt: skip
+        check_digest(plan.digest, plan_digest(plan), root)
     except BreakevenError as error:
         raise error.at(file=file) from None
     return plan
-
-
-def written_plan(plan: ServePlan) -> str:
-    """A plan as the YAML that `read_plan` reads; what is at its default is left out, but for what defines the work."""
-    lines: list[str] = []
-    _write(plan, lines, "")
-    return "\n".join(lines) + "\n"
-
-
-def _write(record: Any, lines: list[str], indent: str) -> None:
-    for one in fields(record):
-        value = getattr(record, one.name)
-        if value is None or value in ((), {}):
-            continue
-        if is_dataclass(value):
-            inner: list[str] = []
-            _write(value, inner, indent + "  ")
-            if inner:
-                lines.extend([f"{indent}{one.name}:", *inner])
-        elif isinstance(value, dict):
-            lines.append(f"{indent}{one.name}:")
-            lines.extend(f"{indent}  {json.dumps(name)}: {json.dumps(text)}" for name, text in value.items())
-        elif isinstance(value, bool):
-            lines.append(f"{indent}{one.name}: {'true' if value else 'false'}")
-        elif isinstance(value, tuple):
-            lines.append(f"{indent}{one.name}: {json.dumps(_plain(value), ensure_ascii=False)}")
-        else:
-            text = json.dumps(value, ensure_ascii=False) if isinstance(value, str) else f"{value:g}"
-            lines.append(f"{indent}{one.name}: {text if not isinstance(value, int) else value}")

@@ -1,0 +1,58 @@
+"""Files of one JSON object per line that are only ever appended to, each line by one write.
+
+A killed process leaves at most its last line half-written; a full disk ends the file, never the program that writes.
+Imports nothing heavy: it runs inside trainings.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_OWNER_ONLY = 0o600
+
+
+class LineWriter:
+    """Appends lines to a new file that only its owner can read.
+
+    is_broken : the disk took no more, and nothing was written since.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, _OWNER_ONLY)
+        self.is_broken = False
+
+    def append(self, values: dict[str, Any]) -> bool:
+        """Append one line; False where it was not written whole."""
+        if self.is_broken or self._file < 0:
+            return False
+        line = json.dumps(values, separators=(",", ":")).encode() + b"\n"
+        try:
+            self.is_broken = os.write(self._file, line) != len(line)
+        except OSError:
+            self.is_broken = True
+        return not self.is_broken
+
+    def close(self) -> None:
+        """Write no more."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+
+def read_lines(path: Path) -> tuple[list[dict[str, Any]], bool]:
+    """The objects of a file's whole lines that carry a time `t` [ns], and whether it ends in half a line."""
+    *whole, rest = path.read_bytes().split(b"\n")
+    found = []
+    for line in whole:
+        try:
+            value = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(value, dict) and isinstance(value.get("t"), int):
+            found.append(value)
+    return found, bool(rest)
