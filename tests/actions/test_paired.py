@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from breakeven.actions.paired import compare_steps, read_steps
+from breakeven.actions.paired import Against, compare_pair
+from breakeven.bench.step_files import read_steps
 from breakeven.cli.main import main
 from breakeven.errors import InputError
 
@@ -24,7 +25,7 @@ def recorded(path: Path, mean: float, count: int = 500, seed: int = 1) -> Path:
 
 def test_a_decision_is_settled_by_step_times(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     a, b = recorded(tmp_path / "a.csv", 2.0), recorded(tmp_path / "b.csv", 1.0, seed=2)
-    found = compare_steps(a, b, 1.5, usd_per_h=(1.0, 2.0))
+    found = compare_pair(str(a), str(b), Against(break_even=1.5, usd_per_h=(1.0, 2.0)))
     assert found.settlement.verdict == "b"
     assert found.settlement.estimate == pytest.approx(2.0, rel=0.02)
     assert found.spent_usd == pytest.approx((1000 * 1.0 + 500 * 2.0) / 3600, rel=0.02)
@@ -46,7 +47,7 @@ def test_a_run_that_is_still_writing_is_read_as_far_as_it_is(tmp_path: Path) -> 
     assert read_steps(path) == [0.5, 0.6]
     path.write_text("step_s\n")
     assert read_steps(path) == []
-    assert compare_steps(path, path, 1.5).settlement.verdict == "not-settled"
+    assert compare_pair(str(path), str(path), Against(break_even=1.5)).settlement.verdict == "not-settled"
 
 
 @pytest.mark.parametrize(

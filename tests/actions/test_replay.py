@@ -9,7 +9,8 @@ from breakeven import decide
 from breakeven.actions.replay import RunOptions, bench_serve
 from breakeven.actions.replay_costs import prices_of
 from breakeven.actions.replay_plan import Changes, plan_of_job
-from breakeven.actions.replay_runs import compare_replays, find_run, list_runs, report_of
+from breakeven.actions.replay_runs import compare_replays, report_of
+from breakeven.actions.runs import find_run, list_runs
 from breakeven.bench.report import Machine
 from breakeven.cli.main import main
 from breakeven.errors import ExternalError, InputError

@@ -81,7 +81,7 @@ def test_verdicts_and_their_sides() -> None:
     fast, slow = steps(chance, 600, 1.0, 0.2), steps(chance, 600, 2.0, 0.2)
     assert settle(slow, fast, 1.5).verdict == "b"
     assert settle(slow, fast, 2.6).verdict == "a"
-    near = settle(slow, fast, 2.0, regret_free=0.05)
+    near = settle(slow, fast, 2.0, step_share=0.002)
     assert near.verdict == "either"
     assert near.low < 2.0 < near.high
     few = settle(slow[:50], fast[:50], 1.1)

@@ -15,7 +15,8 @@ from breakeven.actions.job_files import load_job
 from breakeven.actions.replay_costs import costs_of, prices_of
 from breakeven.actions.replay_evidence import rows_of
 from breakeven.actions.replay_plan import Changes, load_plan
-from breakeven.actions.replay_runs import about_of, find_run, prompts_of, report_of, runs_folder
+from breakeven.actions.replay_runs import prompts_of, report_of
+from breakeven.actions.runs import about_of, find_run, runs_folder
 from breakeven.bench.calibration import calibrate
 from breakeven.bench.origin import read_origin
 from breakeven.bench.report import Machine, ReplayReport

@@ -1,70 +1,27 @@
-"""The runs there are: found, listed, made into their numbers again, and held against each other."""
+"""Replays that were made: their numbers made again, and held against each other."""
 
 from __future__ import annotations
 
-import json
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from breakeven.actions.replay_plan import MAX_PROMPTS_BYTES
+from breakeven.actions.runs import about_of, find_run, read_json
 from breakeven.bench.report import ReplayComparison, ReplayReport
-from breakeven.bench.results import run_steps, why_void
+from breakeven.bench.results import request_times, run_steps, why_void
 from breakeven.documents import read_text
-from breakeven.errors import InputError, Reason, nearest
+from breakeven.errors import InputError, Reason
 from breakeven.jobs.plan import read_plan
 from breakeven.jobs.prompts import generated, prompts_digest, read_prompts
-from breakeven.store.locations import data_folder
+from breakeven.stats.sequential import settle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from breakeven.jobs.plan import ServePlan
     from breakeven.jobs.prompts import Prompt
 
-RUNS_VARIABLE = "BREAKEVEN_RUNS"
 _CLOCK_ERROR_MS = 5.0
-
-
-def runs_folder(named: str | None = None) -> Path:
-    """Where runs are kept: as named, `BREAKEVEN_RUNS`, or beside the store."""
-    given = named or os.environ.get(RUNS_VARIABLE)
-    return Path(given) if given else data_folder() / "runs"
-
-
-def find_run(name: str, runs: str | None = None) -> Path:
-    """The folder of a run, by its id, the beginning of it, or its path.
-
-    Raises: InputError `unknown-run` with the nearest ids.
-    """
-    given = Path(name)
-    if (given / "run.json").is_file():
-        return given
-    folder = runs_folder(runs)
-    known = [one.name for one in folder.iterdir() if (one / "run.json").is_file()] if folder.is_dir() else []
-    matching = [one for one in known if one.startswith(name)] if name.isascii() and "/" not in name else []
-    if len(matching) != 1:
-        raise InputError("unknown-run", text=name, candidates=tuple(sorted(matching)[:3]) or nearest(name, known))
-    return folder / matching[0]
-
-
-def list_runs(runs: str | None = None) -> list[dict[str, Any]]:
-    """What runs there are, newest first: id, start, model, plan digest, server."""
-    folder = runs_folder(runs)
-    if not folder.is_dir():
-        return []
-    found = []
-    for one in sorted(folder.iterdir(), reverse=True):
-        about = read_json(one / "run.json")
-        if isinstance(about, dict):
-            plan = read_plan((one / "plan.yaml").read_text(encoding="utf-8"), file=str(one / "plan.yaml"))
-            found.append(
-                {
-                    "run": one.name, "started": about.get("started"), "url": about.get("url"), "model": plan.model,
-                    "plan_digest": plan.digest, "gpu": (about.get("machine") or {}).get("gpu"),
-                }
-            )  # fmt: skip
-    return found
 
 
 def report_of(run: Path, *, allows_commands: bool = False, prompts: Sequence[Prompt] | None = None) -> ReplayReport:
@@ -103,28 +60,20 @@ def prompts_of(plan: ServePlan, about: dict[str, Any]) -> tuple[list[Prompt], st
     return prompts, file
 
 
-def read_json(path: Path) -> Any:
-    """What a file of a run holds; None where it is not there."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-
-
-def about_of(run: Path) -> dict[str, Any]:
-    """What was written down when a run began."""
-    about = read_json(run / "run.json")
-    if not isinstance(about, dict):
-        raise InputError("not-a-run", text=str(run))
-    return about
-
-
 def compare_replays(
-    first: str, second: str, *, runs: str | None = None, accepts: Sequence[str] = ()
+    first: str,
+    second: str,
+    *,
+    runs: str | None = None,
+    accepts: Sequence[str] = (),
+    usd_per_h: tuple[float, float] | None = None,
+    break_even: float | None = None,
 ) -> ReplayComparison:
     """Hold two replays against each other.
 
-    accepts : differences that are known and accepted, by name: `version`, `model`, or a server setting.
+    accepts : differences that are known and accepted, by name: `version`, `model`, or a server setting; usd_per_h :
+    what each machine costs; break_even : the ratio of the first's time over the second's at which both cost the same
+    (default: by `usd_per_h`); with one of them each step has a verdict.
 
     Raises: InputError `plans-differ`; `servers-differ` with the names of what differs and is not accepted.
     """
@@ -154,7 +103,23 @@ def compare_replays(
                 "speedup": other.output_tokens_per_s / step.output_tokens_per_s,
             }
         )
-    return ReplayComparison(one, two, steps, differences)
+    if break_even is None and usd_per_h is not None:
+        break_even = usd_per_h[1] / usd_per_h[0]
+    if break_even is not None:
+        _settle_steps(one, two, steps, break_even)
+    return ReplayComparison(one, two, steps, differences, break_even)
+
+
+def _settle_steps(one: ReplayReport, two: ReplayReport, steps: list[dict[str, Any]], break_even: float) -> None:
+    """Whether the second is worth its price at each step, from the times of the requests that both answered.
+
+    At a held number of requests in flight the mean time of a request is that number over the throughput.
+    """
+    first, second = (request_times(report.folder, report.plan) for report in (one, two))
+    for step in steps:
+        a, b = first[step["step"]], second[step["step"]]
+        shared = sorted(a.keys() & b.keys())
+        step["settlement"] = settle([a[number] for number in shared], [b[number] for number in shared], break_even)
 
 
 def _differences(one: dict[str, Any], two: dict[str, Any]) -> list[str]:

@@ -92,6 +92,18 @@ def run_steps(
     ]
 
 
+def request_times(run: Path, plan: ServePlan) -> list[dict[int, float]]:
+    """For each step, how long each answered request took from its sending to its end [s], by number; no warm-up."""
+    found: list[dict[int, float]] = [{} for _ in range(steps_of(plan))]
+
+    def saw(exchange: Exchange, answer: Answer) -> None:
+        if not exchange.is_warm_up and answer.failure is None:
+            found[exchange.step][exchange.number] = (exchange.end_ns - exchange.sent_ns) / 1e9
+
+    run_steps(run, plan, saw=saw)
+    return found
+
+
 def _answer_of(record: Understood) -> Answer:
     told = dict(record.answer)
     told["tokens_ns"], told["sent_ns"] = array("q", told["tokens_ns"]), array("q", told["sent_ns"])

@@ -78,27 +78,42 @@ def steps_of(plan: ServePlan) -> int:
     return len(plan.load.rates_per_s) or len(plan.load.concurrency)
 
 
-def new_run(folder: Path, plan: ServePlan, about: dict[str, Any]) -> Path:
-    """A folder for a new run, readable by its owner only, with its plan and what is known of it.
+def new_run_folder(folder: Path) -> Path:
+    """A folder for a new run, readable by its owner only.
 
     Raises: ExternalError `no-space` where it cannot be made.
     """
     run = folder / f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{secrets.token_hex(3)}"
     try:
         run.mkdir(mode=_OWNER_ONLY_FOLDER, parents=True)
-        write_owned(run / "plan.yaml", written_plan(plan))
-        write_owned(run / "run.json", json.dumps(about, indent=1) + "\n")
     except OSError as error:
         raise ExternalError("no-space", text=str(run), problem=error.strerror or str(error)) from None
     return run
 
 
+def new_run(folder: Path, plan: ServePlan, about: dict[str, Any]) -> Path:
+    """A folder for a new replay, with its plan and what is known of it.
+
+    Raises: ExternalError `no-space`.
+    """
+    run = new_run_folder(folder)
+    write_owned(run / "plan.yaml", written_plan(plan))
+    write_owned(run / "run.json", json.dumps(about, indent=1) + "\n")
+    return run
+
+
 def write_owned(path: Path, text: str) -> None:
-    """Write a file that only its owner can read, whole or not at all."""
+    """Write a file that only its owner can read, whole or not at all.
+
+    Raises: ExternalError `no-space`.
+    """
     part = path.with_suffix(path.suffix + ".part")
-    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, OWNER_ONLY), "w", encoding="utf-8") as file:
-        file.write(text)
-    part.replace(path)
+    try:
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, OWNER_ONLY), "w", encoding="utf-8") as file:
+            file.write(text)
+        part.replace(path)
+    except OSError as error:
+        raise ExternalError("no-space", text=str(path), problem=error.strerror or str(error)) from None
 
 
 def workers_for(plan: ServePlan, settings: Settings) -> int:

@@ -1,9 +1,10 @@
-"""`breakeven bench plan|serve|calibrate|import|list|show|compare`."""
+"""`breakeven bench plan|serve|train|calibrate|import|list|show|compare`."""
 
 from __future__ import annotations
 
 import sys
 
+from breakeven.cli.bench_train import add_pair_options, add_train, prices_told, run_pair, tell_training
 from breakeven.cli.options import (
     add_output_options,
     add_store_option,
@@ -25,14 +26,18 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
     """The arguments of `bench`."""
-    add = verb_adder(parser, "plan|serve|calibrate|import|list|show|compare", locale)
+    add = verb_adder(parser, "plan|serve|train|calibrate|import|list|show|compare", locale)
     planning = add(
         "plan",
-        "a locked plan for an inference job: prompts, load, acceptance; to be replayed on every candidate",
+        "a locked plan for a job: of a replay (prompts, load, acceptance) or of a training, for every candidate",
         "Example: breakeven bench plan serve-8b.yaml -o plan.yaml",
     )
     planning.add_argument("job", metavar="JOB", help=translated("a job file (YAML)", locale))
     planning.add_argument("-o", "--output", metavar="F", help=translated("write it to this file", locale))
+    told = translated("what is trained on, a file or folder: its digest is locked", locale)
+    planning.add_argument("--data", metavar="PATH", help=told)
+    told = translated("optimizer steps of a training (default: 600)", locale)
+    planning.add_argument("--steps", metavar="N", type=whole_number("--steps"), help=told)
     planning.set_defaults(run=run_plan)
     serving = add(
         "serve",
@@ -42,6 +47,7 @@ def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
     serving.add_argument("plan", metavar="PLAN", nargs="?", help=translated("a plan file (YAML)", locale))
     _add_serving(serving, locale)
     serving.set_defaults(run=run_serve)
+    training = add_train(add, locale)
     calibrating = add(
         "calibrate",
         "how true our own time stamps are on this machine, against a server of known times",
@@ -82,7 +88,7 @@ def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
     showing.set_defaults(run=run_show)
     comparing = add(
         "compare",
-        "two replays of one plan, or two files of step times, against each other",
+        "two runs of the same work against each other: is the second worth its price?",
         "Example: breakeven bench compare a100.csv h100.csv --break-even 1.8",
     )
     comparing.add_argument(
@@ -91,17 +97,12 @@ def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
     comparing.add_argument("second", metavar="B", help=translated("the id of another", locale))
     told = translated("accept that the servers differ in this (repeatable)", locale)
     comparing.add_argument("--accept", metavar="NAME", action="append", default=[], help=told)
-    told = translated("ratio of A's time over B's at which both cost the same (for files of step times)", locale)
-    comparing.add_argument("--break-even", metavar="X", type=number("--break-even"), help=told)
-    told = translated("what each machine costs per hour, A,B", locale)
-    comparing.add_argument("--usd-per-h", metavar="A,B", type=several(number("--usd-per-h")), help=told)
-    told = translated("first steps of each that are left out (default: 1)", locale)
-    comparing.add_argument("--warm-up", metavar="N", type=whole_number("--warm-up"), default=1, help=told)
+    add_pair_options(comparing, locale)
     comparing.set_defaults(run=run_compare)
-    for verb in (serving, listing, showing, comparing):
+    for verb in (serving, training, listing, showing, comparing):
         told = translated("where runs are kept (default: BREAKEVEN_RUNS, or the user's data folder)", locale)
         verb.add_argument("--runs", metavar="FOLDER", help=told)
-    for verb in (planning, serving, calibrating, importing, listing, showing, comparing):
+    for verb in (planning, serving, training, calibrating, importing, listing, showing, comparing):
         add_output_options(verb, locale)
 
 
@@ -195,12 +196,12 @@ def _add_clock(parser: Any, locale: Locale) -> None:
 
 def run_plan(arguments: Any) -> int:
     """Print or write a plan."""
-    from breakeven.actions.replay_plan import plan_of_job  # noqa: PLC0415 - `--help` does without
+    from breakeven.actions.train_plan import bench_plan  # noqa: PLC0415 - `--help` does without
     from breakeven.actions.writing import write_whole  # noqa: PLC0415
     from breakeven.jobs.locking import plan_document, written_plan  # noqa: PLC0415
     from breakeven.reporting.json_documents import dumps  # noqa: PLC0415
 
-    plan = plan_of_job(arguments.job)
+    plan = bench_plan(arguments.job, data=arguments.data, steps=arguments.steps)
     if arguments.output is not None:
         write_whole(arguments.output, written_plan(plan).encode())
     if arguments.json:
@@ -313,7 +314,7 @@ def run_import(arguments: Any) -> int:
 
 def run_list(arguments: Any) -> int:
     """List the runs."""
-    from breakeven.actions.replay_runs import list_runs  # noqa: PLC0415
+    from breakeven.actions.runs import list_runs  # noqa: PLC0415
     from breakeven.reporting.json_documents import dumps  # noqa: PLC0415
     from breakeven.reporting.replay_text import runs_text  # noqa: PLC0415
     from breakeven.reporting.words import Words  # noqa: PLC0415
@@ -329,48 +330,35 @@ def run_list(arguments: Any) -> int:
 def run_show(arguments: Any) -> int:
     """Show a run."""
     from breakeven.actions.replay import show_run  # noqa: PLC0415
+    from breakeven.actions.runs import about_of, find_run, kind_of  # noqa: PLC0415
 
+    folder = find_run(arguments.id, arguments.runs)
+    if kind_of(about_of(folder)) == "train":
+        from breakeven.actions.training import show_training  # noqa: PLC0415
+
+        return tell_training(show_training(folder, store=arguments.store), arguments)
     report = show_run(
         arguments.id, runs=arguments.runs, allows_commands=arguments.allow_commands, store=arguments.store
     )
     return _report(report, arguments)
 
 
-def _compare_steps(arguments: Any) -> int:
-    """Hold two files of step times against each other."""
-    from breakeven.actions.paired import compare_steps  # noqa: PLC0415
-    from breakeven.errors import InputError  # noqa: PLC0415
-    from breakeven.reporting.json_documents import dumps  # noqa: PLC0415
-    from breakeven.reporting.replay_documents import paired_document  # noqa: PLC0415
-    from breakeven.reporting.replay_text import paired_text  # noqa: PLC0415
-    from breakeven.reporting.words import Words  # noqa: PLC0415
-
-    if arguments.break_even is None:
-        raise InputError("no-break-even", key="--break-even")
-    prices = arguments.usd_per_h
-    if prices is not None and len(prices) != 2:
-        raise InputError("not-a-range", key="--usd-per-h", found=len(prices))
-    found = compare_steps(
-        arguments.first, arguments.second, arguments.break_even, usd_per_h=prices, warm_up=arguments.warm_up
-    )
-    if arguments.json:
-        sys.stdout.write(dumps(paired_document(found)))
-    else:
-        sys.stdout.write(paired_text(found, Words(arguments.locale)))
-    return 0
-
-
 def run_compare(arguments: Any) -> int:
-    """Hold two replays, or two files of step times, against each other."""
-    if arguments.first.endswith(".csv") and arguments.second.endswith(".csv"):
-        return _compare_steps(arguments)
+    """Hold two replays, two trainings, or two files of step times, against each other."""
+    from breakeven.actions.paired import is_pair_of_steps  # noqa: PLC0415
+
+    if is_pair_of_steps(arguments.first, arguments.second, arguments.runs):
+        return run_pair(arguments)
     from breakeven.actions.replay_runs import compare_replays  # noqa: PLC0415
     from breakeven.reporting.json_documents import dumps  # noqa: PLC0415
     from breakeven.reporting.replay_documents import comparison_document  # noqa: PLC0415
     from breakeven.reporting.replay_text import comparison_text  # noqa: PLC0415
     from breakeven.reporting.words import Words  # noqa: PLC0415
 
-    found = compare_replays(arguments.first, arguments.second, runs=arguments.runs, accepts=arguments.accept)
+    found = compare_replays(
+        arguments.first, arguments.second, runs=arguments.runs, accepts=arguments.accept,
+        usd_per_h=prices_told(arguments), break_even=arguments.break_even,
+    )  # fmt: skip
     if arguments.json:
         sys.stdout.write(dumps(comparison_document(found)))
     else:

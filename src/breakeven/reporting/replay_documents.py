@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from breakeven.errors import Reason
     from breakeven.evidence.record import Measurement
     from breakeven.reporting.words import Words
+    from breakeven.stats.sequential import Settlement
 
 
 def replay_document(report: ReplayReport, words: Words) -> dict[str, Any]:
@@ -120,26 +121,43 @@ def imported_document(made: Sequence[tuple[ForeignStep, Measurement]]) -> dict[s
 
 def paired_document(found: Paired) -> dict[str, Any]:
     """`bench compare --json` of two recordings of step times."""
-    one = found.settlement
+    return {
+        **settlement_document(found.settlement, found.break_even),
+        "stopped_by": found.stopped_by,
+        "spent_usd": found.spent_usd,
+        "next_block_usd": found.next_block_usd,
+        "work_usd": found.work_usd,
+        "running": [found.first.is_running, found.second.is_running],
+        "loss_apart": _finite(found.loss_apart),
+        "accepted_differences": list(found.accepted),
+    }
+
+
+def settlement_document(one: Settlement, break_even: float) -> dict[str, Any]:
+    """How a paired comparison stands, as data."""
     return {
         "verdict": one.verdict,
-        "stopped_by": found.stopped_by,
         "ratio": {"low": one.low, "estimate": one.estimate, "high": _finite(one.high)},
-        "break_even": found.break_even,
+        "break_even": break_even,
         "blocks": one.blocks,
         "block_steps": one.block_steps,
         "steps": one.steps,
         "memory_steps": one.memory_steps,
-        "spent_usd": found.spent_usd,
-        "next_block_usd": found.next_block_usd,
     }
 
 
 def comparison_document(found: ReplayComparison) -> dict[str, Any]:
     """`bench compare --json` of two replays."""
+    steps = []
+    for step in found.steps:
+        told = {name: value for name, value in step.items() if name != "settlement"}
+        if found.break_even is not None:
+            told["settlement"] = settlement_document(step["settlement"], found.break_even)
+        steps.append(told)
     return {
         "runs": [found.first.run, found.second.run],
         "plan_digest": found.first.plan.digest,
         "differences": found.differences,
-        "steps": found.steps,
+        "break_even": found.break_even,
+        "steps": steps,
     }

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from breakeven.decisions.decision import Interval
 from breakeven.reporting import formats
 from breakeven.reporting.evidence_text import table_of
 from breakeven.reporting.messages import VERDICTS
+from breakeven.reporting.ruler import ASCII, UNICODE, axis_lines
 from breakeven.reporting.terminal import wrapped
 from breakeven.reporting.words import Words
 
@@ -18,8 +20,10 @@ if TYPE_CHECKING:
     from breakeven.bench.report import Paired, ReplayComparison, ReplayReport
     from breakeven.evidence.record import Measurement
     from breakeven.reporting.terminal import Style
+    from breakeven.stats.sequential import Settlement
 
 _BAR = 24
+_MOST_SHOWN = 24
 _BINS = 24
 _FEWEST_DRAWN = 20
 
@@ -242,16 +246,25 @@ def _notes(report: ReplayReport, words: Words) -> list[str]:
 def runs_text(runs: Sequence[dict[str, Any]], words: Words, style: Style) -> str:
     """`bench list`."""
     if not runs:
-        return words("No runs yet: breakeven bench serve makes one.") + "\n"
+        return words("No runs yet: breakeven bench serve and bench train make them.") + "\n"
     rows = [
-        [str(one["run"]), formats.printable(str(one["model"])), str(one["plan_digest"] or "")[:10],
-         "" if one["gpu"] is None else words.gpu(one["gpu"]), formats.printable(str(one["url"]))]
+        [
+            str(one["run"]),
+            words("{kind:code}", kind=one["kind"]),
+            formats.printable(str(one["model"] or "")),
+            str(one["plan_digest"] or "")[:10],
+            "" if one["gpu"] is None else words.gpu(one["gpu"]),
+            _shortened(str(one["url"] or one["command"] or "")),
+        ]
         for one in runs
-    ]  # fmt: skip
-    return (
-        "\n".join(table_of(rows, [words("run"), words("model"), words("plan"), words("GPU"), words("server")], style))
-        + "\n"
-    )
+    ]
+    head = [words("run"), words("kind"), words("model"), words("plan"), words("GPU"), words("server or command")]
+    return "\n".join(table_of(rows, head, style)) + "\n"
+
+
+def _shortened(text: str) -> str:
+    shown = formats.printable(text)
+    return shown if len(shown) <= _MOST_SHOWN else shown[: _MOST_SHOWN - 3] + "..."
 
 
 def imported_text(made: Sequence[tuple[ForeignStep, Measurement]], words: Words, style: Style) -> str:
@@ -280,24 +293,49 @@ def imported_text(made: Sequence[tuple[ForeignStep, Measurement]], words: Words,
     return "\n".join([*lines, "", *wrapped(text)]) + "\n"
 
 
-def paired_text(found: Paired, words: Words) -> str:
-    """`bench compare` of two recordings of step times."""
+def paired_text(found: Paired, words: Words, style: Style) -> str:
+    """`bench compare` of two recordings of step times: the verdict, the ruler, the money, and what was accepted."""
     one = found.settlement
-    if one.high == float("inf"):
-        lines = wrapped(words("Not settled: too few steps for an interval yet."))
-    else:
-        lines = wrapped(words(VERDICTS[one.verdict], low=one.low, high=one.high, x=found.break_even))
+    lines = wrapped(standing_line(found, words))
+    if one.high != float("inf"):
+        measured = Interval(one.low, one.estimate, one.high)
+        glyphs = UNICODE if style.has_unicode else ASCII
+        lines.extend(["", *axis_lines(found.break_even, measured, "measured", words, glyphs=glyphs), ""])
     text = words(
         "{steps:number} steps of each in {blocks:number} pairs of blocks of {each:number}, for steps remember "
         "{memory:number} of those before.",
         steps=one.steps, blocks=one.blocks, each=one.block_steps, memory=float(f"{one.memory_steps:.2g}"),
     )  # fmt: skip
     lines.extend(wrapped(text))
+    if found.is_price_told:
+        text = words(
+            "Break-even is the ratio of today's prices: {b:usd}/h over {a:usd}/h.", a=found.first.usd_per_h,
+            b=found.second.usd_per_h,
+        )  # fmt: skip
+        lines.extend(wrapped(text))
     if found.spent_usd is not None:
         text = words("It cost {spent:usd} so far; one more block of each costs {next:usd}.", spent=found.spent_usd,
                      next=found.next_block_usd)  # fmt: skip
         lines.extend(wrapped(text))
+    if found.loss_apart is not None:
+        lines.extend(wrapped(words("The loss curves are {pct:pct} apart at most.", pct=100 * found.loss_apart)))
+    elif found.first.losses or found.second.losses:
+        lines.extend(wrapped(words("The losses could not be compared: too few steps tell one in both.")))
+    if found.accepted:
+        lines.extend(wrapped(words("Accepted differences: {names:list}.", names=found.accepted)))
     return formats.unbroken("\n".join(lines) + "\n", words.locale)
+
+
+def standing_line(found: Paired, words: Words) -> str:
+    """How a comparison stands, in one sentence."""
+    return settlement_line(found.settlement, found.break_even, words)
+
+
+def settlement_line(one: Settlement, break_even: float, words: Words) -> str:
+    """What is settled, in one sentence."""
+    if one.high == float("inf"):
+        return words("Not settled: too few steps for an interval yet.")
+    return words(VERDICTS[one.verdict], low=one.low, high=one.high, x=break_even)
 
 
 def comparison_text(found: ReplayComparison, words: Words, style: Style) -> str:
@@ -313,6 +351,10 @@ def comparison_text(found: ReplayComparison, words: Words, style: Style) -> str:
     head = [words("in flight"), words("first, tokens/s"), words("second, tokens/s"), words("second over first")]
     lines = [words("{first} against {second}, one plan", first=found.first.run, second=found.second.run), ""]
     lines.extend("  " + line for line in table_of(rows, head, style))
+    if found.break_even is not None:
+        for step in found.steps:
+            load = "" if step["concurrency"] is None else words("{n:number} in flight: ", n=step["concurrency"])
+            lines.extend(["", *wrapped(load + settlement_line(step["settlement"], found.break_even, words))])
     if found.differences:
         lines.extend(["", *wrapped(words("Accepted differences: {names:list}.", names=found.differences))])
     return "\n".join(lines) + "\n"

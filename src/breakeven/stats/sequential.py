@@ -98,12 +98,13 @@ class Settlement:
 
 
 def settle(
-    a: Sequence[float], b: Sequence[float], break_even: float, *, alpha: float = ALPHA, regret_free: float = 0.0
+    a: Sequence[float], b: Sequence[float], break_even: float, *, alpha: float = ALPHA, step_share: float = 0.0
 ) -> Settlement:
     """How two runs of the same work stand, from all steps so far: `a` and `b` are step times, warm-up left out.
 
-    break_even : ratio of A's time over B's at which both cost the same; regret_free : where the whole interval lies
-    within that relative distance of break-even, either will do (0: never). May be asked after every step.
+    break_even : ratio of A's time over B's at which both cost the same; step_share : what one more step of each costs,
+    over what all work to come costs on A: where the worst regret inside the interval is below the price of the next
+    block, either will do (0: never). May be asked after every step.
 
     Raises: InputError `not-positive` for times or a break-even that are not.
     """
@@ -132,12 +133,25 @@ def settle(
             verdict = "b"
         elif high < break_even:
             verdict = "a"
-        elif max(high / break_even, break_even / max(low, 1e-300)) < 1 + regret_free:
+        elif worst_regret(low, exp(mean), high, break_even) < step_share * length:
             verdict = "either"
     return Settlement(
         verdict=verdict, low=low, estimate=exp(mean), high=high, blocks=count, block_steps=length,
         memory_steps=memory, steps=steps,
     )  # fmt: skip
+
+
+def worst_regret(low: float, estimate: float, high: float, break_even: float) -> float:
+    """The most that choosing by the estimate loses inside an interval, over what the work costs on A.
+
+    At a ratio r the work costs 1 on A and break_even/r on B.
+
+    >>> worst_regret(1.0, 1.9, 2.5, 2.0)
+    0.2
+    """
+    if estimate > break_even:
+        return max(0.0, break_even / low - 1) if low > 0 else inf
+    return max(0.0, 1 - break_even / high)
 
 
 def _block_gaps(a: Sequence[float], b: Sequence[float], length: int) -> list[float]:

@@ -1,0 +1,185 @@
+"""Measure a training: run its command under watch, make its numbers, price them, and let decisions rest on them."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shlex
+import shutil
+import socket
+import time
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from breakeven.actions.job_files import load_job
+from breakeven.actions.replay_costs import MachinePrice, prices_of
+from breakeven.actions.runs import find_run, runs_folder
+from breakeven.actions.train_plan import load_train_plan
+from breakeven.actions.training_runs import train_report
+from breakeven.bench.report import Machine, TrainReport
+from breakeven.bench.session import new_run_folder, write_owned
+from breakeven.bench.watch import Glance, Limits, Watched, shown_environment, watch
+from breakeven.errors import InputError
+from breakeven.gpus import catalog
+from breakeven.jobs.locking import written_plan
+from breakeven.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from breakeven.jobs.job import Job
+    from breakeven.jobs.train_plan import TrainPlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainOptions:
+    """How a training is run, beside its plan.
+
+    runs : where runs are kept; restarts : how often a command that failed is started again; time_s, usd : when it is
+    ended, beside what the plan says; until_settled : the run to compare with, until the comparison is settled;
+    break_even, accepts : for that comparison; warm_up : first steps that count for nothing.
+    """
+
+    runs: str | None = None
+    restarts: int = 0
+    time_s: float | None = None
+    usd: float | None = None
+    until_settled: str | None = None
+    break_even: float | None = None
+    accepts: Sequence[str] = ()
+    warm_up: int | None = None
+
+
+def bench_train(
+    command: Sequence[str],
+    *,
+    plan_path: str | Path | None = None,
+    machine: Machine | None = None,
+    options: TrainOptions | None = None,
+    offers: Sequence[str | Path] = (),
+    store: str | None = None,
+    echo: Callable[[bytes], None] | None = None,
+    progress: Callable[[Glance], None] | None = None,
+) -> TrainReport:
+    """Run a training command under watch and make its numbers.
+
+    plan_path : a locked plan that the training shall follow; machine : what it runs on; echo : is given what the
+    command writes.
+
+    Raises: InputError for a command that is not there, wrong plans and options; ExternalError where it cannot start.
+    """
+    machine, options = machine or Machine(), options or TrainOptions()
+    if machine.gpu is not None:
+        machine = replace(machine, gpu=catalog.find(machine.gpu).id)
+    if not command or shutil.which(command[0]) is None:
+        raise InputError("no-command", text=command[0] if command else "")
+    plan = None if plan_path is None else load_train_plan(plan_path)
+    job = None if machine.job is None else load_job(machine.job)
+    prices = prices_of(machine, offers, store) if machine.gpu or machine.usd_per_h is not None else []
+    settles = None
+    if options.until_settled is not None:
+        from breakeven.actions.paired import Against, Settling  # noqa: PLC0415 - few runs are compared
+
+        against = Against(
+            break_even=options.break_even, accepts=options.accepts, runs=options.runs, offers=offers, store=store
+        )
+        settles = Settling(find_run(options.until_settled, options.runs), against)
+        settles.check(machine)
+    run = new_run_folder(runs_folder(options.runs))
+    _write_about(run, command, plan, machine, options)
+
+    def look(glance: Glance) -> str | None:
+        if progress is not None:
+            progress(glance)
+        return "settled" if settles is not None and settles.is_settled(run) else None
+
+    watched = watch(run, command, _limits(plan, options, prices), echo=echo, look=look)
+    report = finished_training(run, watched, machine, job, offers=offers, store=store)
+    if settles is not None:
+        report.paired, report.not_compared = settles.last, settles.refused
+    return report
+
+
+def _limits(plan: TrainPlan | None, options: TrainOptions, prices: Sequence[MachinePrice]) -> Limits:
+    stop = None if plan is None else plan.stop
+    return Limits(
+        time_s=options.time_s if options.time_s is not None or stop is None else stop.time_s,
+        usd=options.usd if options.usd is not None or stop is None else stop.usd,
+        usd_per_h=prices[0].usd_per_h if prices else None,
+        grace_s=300.0 if stop is None else stop.grace_s,
+        restarts=options.restarts,
+    )
+
+
+def _write_about(
+    run: Path, command: Sequence[str], plan: TrainPlan | None, machine: Machine, options: TrainOptions
+) -> None:
+    about: dict[str, Any] = {
+        "format": 1,
+        "kind": "train",
+        "command": shlex.join(command),
+        "folder": str(Path.cwd()),
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "start_ns": time.monotonic_ns(),
+        "watcher": os.getpid(),
+        "breakeven": __version__,
+        "system": f"{platform.system()} {platform.release()}",
+        "host": socket.gethostname(),
+        "cores": os.cpu_count(),
+        "environment": shown_environment(),
+        "model": None if plan is None else plan.model,
+        "plan_digest": None if plan is None else plan.digest,
+        "warm_up": (5 if plan is None else plan.warm_up) if options.warm_up is None else options.warm_up,
+        "machine": {
+            "job": machine.job, "gpu": machine.gpu, "gpus": machine.gpus, "usd_per_h": machine.usd_per_h,
+        },
+    }  # fmt: skip
+    if plan is not None:
+        write_owned(run / "plan.yaml", written_plan(plan))
+    write_owned(run / "run.json", json.dumps(about, indent=1) + "\n")
+
+
+def finished_training(
+    run: Path,
+    watched: Watched | None,
+    machine: Machine,
+    job: Job | None,
+    *,
+    offers: Sequence[str | Path] = (),
+    store: str | None = None,
+) -> TrainReport:
+    """The report with its costs, recorded as a measurement where it is trusted and the job is known."""
+    from breakeven.actions.training_evidence import record_training  # noqa: PLC0415 - predictors are heavy
+
+    report = train_report(run)
+    if watched is not None:
+        report.stopped_by = watched.stopped_by
+    price_training(report, machine, offers, store)
+    if job is not None and machine.gpu is not None:
+        try:
+            report.recorded = record_training(report, job, machine, store)
+        except InputError as error:  # the run is paid for: its numbers are told whatever becomes of the evidence
+            report.not_recorded = error
+    write_owned(run / "result.json", json.dumps({"recorded": report.recorded}) + "\n")
+    return report
+
+
+def show_training(run: Path, *, offers: Sequence[str | Path] = (), store: str | None = None) -> TrainReport:
+    """A training that was recorded, or still runs: its numbers made again and priced as of today."""
+    report = train_report(run)
+    price_training(report, Machine(**report.about["machine"]), offers, store)
+    return report
+
+
+def price_training(report: TrainReport, machine: Machine, offers: Sequence[str | Path], store: str | None) -> None:
+    """Add what the run cost, and what a million tokens do, at the price of the machine."""
+    if machine.gpu is None and machine.usd_per_h is None:
+        return
+    prices = prices_of(machine, offers, store)
+    if not prices:
+        return
+    price = prices[0]
+    report.offer, report.usd_per_h = price.offer, price.usd_per_h
