@@ -28,7 +28,7 @@ def test_a_decision_is_settled_by_step_times(tmp_path: Path, capsys: pytest.Capt
     found = compare_pair(str(a), str(b), Against(break_even=1.5, usd_per_h=(1.0, 2.0)))
     assert found.settlement.verdict == "b"
     assert found.settlement.estimate == pytest.approx(2.0, rel=0.02)
-    assert found.spent_usd == pytest.approx((1000 * 1.0 + 500 * 2.0) / 3600, rel=0.02)
+    assert found.spent_usd == pytest.approx((1030 * 1.0 + 530 * 2.0) / 3600, rel=0.02)
     words = ["bench", "compare", str(a), str(b), "--break-even"]
     assert main([*words, "1.5", "--json", "--usd-per-h", "1,2"]) == 0
     document = json.loads(capsys.readouterr().out)

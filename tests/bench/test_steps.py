@@ -8,12 +8,16 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from breakeven.bench.recorders.loop import record_steps
 from breakeven.bench.steps import StepWriter, read_process, read_processes
 from breakeven.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 MS = 1_000_000
 
@@ -100,13 +104,13 @@ def test_a_killed_trainer_loses_at_most_the_step_in_flight(tmp_path: Path, seed:
 
 
 def test_a_loop_tells_waits_from_work(tmp_path: Path) -> None:
-    def slow() -> object:
+    def slow() -> Iterator[int]:
         for number in range(3):
             time.sleep(0.03)
             yield number
 
     with record_steps(tmp_path, settings={"seed": 1}) as steps:
-        for _ in steps.data(slow()):  # type: ignore[var-annotated, arg-type]
+        for _ in steps.data(slow()):
             time.sleep(0.01)
             steps.done(tokens=4, samples=1)
             with steps.pause():
@@ -145,7 +149,7 @@ def test_without_a_folder_nothing_is_written_and_that_is_said(
 def test_all_processes_end_after_the_same_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
     monkeypatch.setenv("WORLD_SIZE", "2")
-    ended = {}
+    ended: dict[str, int] = {}
     monkeypatch.setenv("RANK", "0")
     with record_steps(tmp_path) as first:
         monkeypatch.setenv("RANK", "1")

@@ -55,7 +55,8 @@ def test_the_rank_that_waits_for_its_data_is_named() -> None:
     ranks = [process(0, range(1, 20), rank=rank, wait_s=0.3 if rank == 2 else 0.01, world=4) for rank in range(4)]
     found = attempts_of(ranks, 1)
     assert found is not None
-    assert (found.slowest_rank, found.slowest_pct) == (2, pytest.approx(29.0))
+    assert found.slowest_rank == 2
+    assert found.slowest_pct == pytest.approx(29.0)
     assert found.count == 1
 
 
@@ -70,7 +71,8 @@ def test_every_moment_counts_once() -> None:
     assert times.start_s == pytest.approx(3)
     assert times.wait_s == pytest.approx(13 * 0.25)
     assert times.useful_s == pytest.approx(13 * 0.75)
-    assert (times.checkpoint_s, times.rework_s, times.away_s) == (1.0, 2.0, pytest.approx(11))
+    assert (times.checkpoint_s, times.rework_s) == (1.0, 2.0)
+    assert times.away_s == pytest.approx(11)
     assert times.end_s == pytest.approx(4)
     assert found.speed is not None
     assert found.speed.tokens_per_s == pytest.approx(100)

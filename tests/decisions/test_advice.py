@@ -6,6 +6,7 @@ import pytest
 
 from breakeven.decisions.advice import RULES, Advice, advice
 from breakeven.decisions.decision import Decision
+from breakeven.decisions.rank import Expected
 from breakeven.gpus import catalog
 from breakeven.reporting.messages import CODES
 from tests.decisions.market import A100, H100, H100_PCIE, decide, offer
@@ -104,6 +105,19 @@ def test_waste_is_mended_before_an_h100_is_paid_for() -> None:
     assert "long-run-benchmark-first" not in found
     cheap = told(decide([offer(A100, 3.0), offer(H100, 1.0)], "success_rate: 0.5\n"))
     assert cheap["raise-utilisation-first"].verdict == "contradicted"
+
+
+def test_no_h100_while_gpus_wait_for_data() -> None:
+    assert verdicts(decide(PAIR))["not-while-waiting-for-data"] == "undecidable"
+    waits = Expected({}, {(A100, 1): 0.5})
+    found = told(decide(PAIR, expected=waits))
+    assert found["not-while-waiting-for-data"].verdict == "agreed"
+    assert found["not-while-waiting-for-data"].values["waiting_pct"] == pytest.approx(50)
+    assert found["raise-utilisation-first"].values["waste_usd"] == pytest.approx(0.5 * 0.702)
+    assert found["raise-utilisation-first"].values["mended_usd"] == pytest.approx(0.5 * 0.702)
+    cheap = decide([offer(A100, 3.0), offer(H100, 1.0)], expected=waits)
+    assert verdicts(cheap)["not-while-waiting-for-data"] == "contradicted"
+    assert "not-while-waiting-for-data" not in verdicts(decide(PAIR, expected=Expected({}, {(A100, 1): 0.1})))
 
 
 def test_two_conditions_of_six() -> None:

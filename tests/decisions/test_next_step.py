@@ -4,7 +4,8 @@ import pytest
 
 from breakeven.decisions.decision import Decision, NextStep
 from breakeven.decisions.next_step import BLOCK_H, SET_UP_H
-from tests.decisions.market import A100, H100, decide, offer
+from breakeven.decisions.rank import Expected
+from tests.decisions.market import A100, H100, codes, decide, offer
 
 PRICES = [offer(A100, 0.468), offer(H100, 1.68)]
 
@@ -65,6 +66,19 @@ def test_attempts_that_fail_come_first_too() -> None:
 
 def test_a_good_rate_of_success_wastes_too_little_to_mend() -> None:
     assert step(decide(PRICES, "success_rate: 0.9\n", hours="3", speedup="[2.9, 4.4]")).do == "rent"
+
+
+def test_gpus_that_were_measured_to_wait_come_first() -> None:
+    waits = Expected({}, {(A100, 1): 0.4, (H100, 1): 0.6})
+    decision = decide(PRICES, "runs: 5\n", hours="3", speedup="[2.9, 4.4]", expected=waits)
+    found = step(decision)
+    assert (found.do, found.why.code) == ("raise-utilisation", "waiting-gpus")
+    assert found.why.values["share_pct"] == pytest.approx(40.0)
+    assert found.worth_usd == pytest.approx(0.4 * 3 * 0.468 * 5)
+    assert codes(decision).count("bottleneck-not-gpu") == 2
+    little = decide(PRICES, hours="3", expected=Expected({}, {(A100, 1): 0.05}))
+    assert "bottleneck-not-gpu" not in codes(little)
+    assert step(little).do == "rent"
 
 
 def test_without_a_choice_there_is_no_step() -> None:

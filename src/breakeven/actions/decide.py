@@ -11,7 +11,7 @@ from breakeven.actions.job_files import load_job
 from breakeven.actions.market import by_place, load_offers_for
 from breakeven.decisions.caveats import DAYS_UNTIL_STALE
 from breakeven.decisions.options import cannot_be_priced, outside_limits
-from breakeven.decisions.rank import rank
+from breakeven.decisions.rank import Expected, rank
 from breakeven.gpus import catalog
 from breakeven.jobs.job import Job
 from breakeven.offers.book import load_book
@@ -91,8 +91,12 @@ def decide_all(
     rules: dict[str, Any] = {"as_of": day, "conflicts": conflicts, "all_lines": all_lines, "stale_days": stale_days}
     own = _own_measurements(read, store)
     decisions = [
-        rank(job, lines, gpus=catalog.catalog(), forecasts=_forecasts(job, lines, day, own), **rules) for job in read
-    ]
+        rank(
+            job, lines, gpus=catalog.catalog(),
+            expected=Expected(_forecasts(job, lines, day, own), _waits(job, own)), **rules,
+        )
+        for job in read
+    ]  # fmt: skip
     return [_with_api(one, listed, day, store) if one.job.apis else one for one in decisions]
 
 
@@ -114,6 +118,22 @@ def _own_measurements(jobs: Iterable[Job], store: str | None) -> list[Measuremen
     from breakeven.actions.measurements import own_measurements  # noqa: PLC0415 - most decisions do without
 
     return own_measurements(store)
+
+
+def _waits(job: Job, own: Sequence[Measurement]) -> dict[Candidate, float]:
+    """How much of their steps GPUs waited in the newest run of the job of one's own, by GPU and count."""
+    told = sorted((row for row in own if row.kind == "train" and "wait_share" in row.results and _is_of(row, job)),
+                  key=lambda row: row.version or "")  # fmt: skip
+    return {(row.setup.gpu, row.setup.n_gpus or 1): row.results["wait_share"] for row in told}
+
+
+def _is_of(row: Measurement, job: Job) -> bool:
+    """Whether a run trained what the job trains."""
+    from breakeven.actions.architectures import architecture_of  # noqa: PLC0415 - few runs told how they waited
+    from breakeven.prediction.setups import method_of  # noqa: PLC0415
+
+    shape = architecture_of(job)
+    return shape is not None and (row.setup.model, getattr(row.setup, "method", None)) == (shape.id, method_of(job))
 
 
 def _forecasts(job: Job, lines: Iterable[Offer], day: date, own: Sequence[Measurement]) -> dict[Candidate, Forecast]:

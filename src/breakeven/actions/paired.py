@@ -213,11 +213,14 @@ class Settling:
                 if not has_gpu or not prices_of(one, self._against.offers, self._against.store):
                     raise InputError("no-break-even", key="--break-even")
 
-    def is_settled(self, run: Path) -> bool:
-        """Whether the comparison with the run so far has a verdict. Takes a small share of the time at most."""
+    def why_over(self, run: Path) -> str | None:
+        """Why a run needs to go no further: `settled`, or `unpaired` once the other, ended, has no more steps to pair.
+
+        None while it may still be settled. Takes a small share of the time at most.
+        """
         now = time.monotonic()
         if now < self._next or self.refused is not None:
-            return False
+            return None
         try:
             self.last = paired(
                 arm_of(train_report(self._other), self._against), arm_of(train_report(run), self._against),
@@ -226,8 +229,11 @@ class Settling:
         except InputError as error:
             if error.code != "losses-differ":  # two losses may still come together
                 self.refused = error
-            return False
+            return None
         finally:
             after = time.monotonic()
             self._next = after + max(1.0, (after - now) / _LOOK_AT_MOST)
-        return self.last.settlement.verdict != "not-settled"
+        if self.last.settlement.verdict != "not-settled":
+            return "settled"
+        is_all = not self.last.first.is_running and len(self.last.second.steps) >= len(self.last.first.steps)
+        return "unpaired" if is_all else None

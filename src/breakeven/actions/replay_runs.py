@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from breakeven.actions.replay_costs import prices_of
 from breakeven.actions.replay_plan import MAX_PROMPTS_BYTES
 from breakeven.actions.runs import about_of, find_run, read_json
-from breakeven.bench.report import ReplayComparison, ReplayReport
+from breakeven.bench.report import Machine, ReplayComparison, ReplayReport
 from breakeven.bench.results import request_times, run_steps, why_void
 from breakeven.documents import read_text
 from breakeven.errors import InputError, Reason
@@ -68,12 +69,14 @@ def compare_replays(
     accepts: Sequence[str] = (),
     usd_per_h: tuple[float, float] | None = None,
     break_even: float | None = None,
+    offers: Sequence[str | Path] = (),
+    store: str | None = None,
 ) -> ReplayComparison:
     """Hold two replays against each other.
 
     accepts : differences that are known and accepted, by name: `version`, `model`, or a server setting; usd_per_h :
     what each machine costs; break_even : the ratio of the first's time over the second's at which both cost the same
-    (default: by `usd_per_h`); with one of them each step has a verdict.
+    (default: by `usd_per_h`, or the prices of their GPUs); where it is known each step has a verdict.
 
     Raises: InputError `plans-differ`; `servers-differ` with the names of what differs and is not accepted.
     """
@@ -103,11 +106,18 @@ def compare_replays(
                 "speedup": other.output_tokens_per_s / step.output_tokens_per_s,
             }
         )
-    if break_even is None and usd_per_h is not None:
-        break_even = usd_per_h[1] / usd_per_h[0]
+    if break_even is None:
+        rates = usd_per_h or tuple(_usd_per_h(report, offers, store) for report in (one, two))
+        break_even = rates[1] / rates[0] if rates[0] and rates[1] else None
     if break_even is not None:
         _settle_steps(one, two, steps, break_even)
     return ReplayComparison(one, two, steps, differences, break_even)
+
+
+def _usd_per_h(report: ReplayReport, offers: Sequence[str | Path], store: str | None) -> float | None:
+    machine = Machine(**report.about["machine"]) if report.about.get("machine") else Machine()
+    prices = prices_of(machine, offers, store) if machine.gpu or machine.usd_per_h is not None else []
+    return prices[0].usd_per_h if prices else None
 
 
 def _settle_steps(one: ReplayReport, two: ReplayReport, steps: list[dict[str, Any]], break_even: float) -> None:

@@ -94,7 +94,7 @@ def bench_train(
     def look(glance: Glance) -> str | None:
         if progress is not None:
             progress(glance)
-        return "settled" if settles is not None and settles.is_settled(run) else None
+        return None if settles is None else settles.why_over(run)
 
     watched = watch(run, command, _limits(plan, options, prices), echo=echo, look=look)
     report = finished_training(run, watched, machine, job, offers=offers, store=store)

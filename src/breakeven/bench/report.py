@@ -112,7 +112,7 @@ class TrainReport:
     def has_failed(self) -> bool:
         """Whether the training failed by itself, rather than being ended by us."""
         is_bad = self.exit_status not in {0, None} or self.signal_number is not None
-        return is_bad and self.stopped_by not in {"time", "usd", "settled"}
+        return is_bad and self.stopped_by not in {"time", "usd", "settled", "unpaired"}
 
     @property
     def gpus(self) -> int:

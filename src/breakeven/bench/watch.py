@@ -51,8 +51,8 @@ class Limits:
 class Watched:
     """How a command under watch ended.
 
-    exit_status : of the last attempt, None where a signal ended it; stopped_by : time, usd, settled, interrupt or
-    terminated, None where it ended by itself; is_clean : it ended by itself after it was asked to.
+    exit_status : of the last attempt, None where a signal ended it; stopped_by : time, usd, interrupt, terminated or
+    what `look` named, None where it ended by itself; is_clean : it ended by itself after it was asked to.
     """
 
     exit_status: int | None = None

@@ -357,7 +357,8 @@ def run_compare(arguments: Any) -> int:
 
     found = compare_replays(
         arguments.first, arguments.second, runs=arguments.runs, accepts=arguments.accept,
-        usd_per_h=prices_told(arguments), break_even=arguments.break_even,
+        usd_per_h=prices_told(arguments), break_even=arguments.break_even, offers=arguments.offers,
+        store=arguments.store,
     )  # fmt: skip
     if arguments.json:
         sys.stdout.write(dumps(comparison_document(found)))

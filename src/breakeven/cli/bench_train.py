@@ -112,11 +112,9 @@ def add_pair_options(parser: ArgumentParser, locale: Locale) -> None:
     parser.add_argument("--break-even", metavar="X", type=number("--break-even"), help=told)
     told = translated("what each machine costs per hour, A,B", locale)
     parser.add_argument("--usd-per-h", metavar="A,B", type=several(number("--usd-per-h")), help=told)
-    told = translated(
-        "what all the work to come costs on A: either will do where less is at stake than a block", locale
-    )
+    told = translated("what all work to come costs on A: less at stake than a block costs settles it", locale)
     parser.add_argument("--work-usd", metavar="X", type=number("--work-usd"), help=told)
-    told = translated("first steps of each that are left out (default: what each run says, 1 for files)", locale)
+    told = translated("first steps of each that are left out (default: as each run says, 1 for files)", locale)
     parser.add_argument("--warm-up", metavar="N", type=whole_number("--warm-up"), help=told)
     told = translated("look again every few seconds, until it is settled or both have ended", locale)
     parser.add_argument("--follow", action="store_true", help=told)
@@ -146,8 +144,9 @@ def run_pair(arguments: Any) -> int:
     from breakeven.reporting.words import Words  # noqa: PLC0415
 
     against = Against(
-        break_even=arguments.break_even, usd_per_h=prices_told(arguments), work_usd=arguments.work_usd, warm_up=arguments.warm_up,
-        accepts=arguments.accept, runs=arguments.runs, offers=arguments.offers, store=arguments.store,
+        break_even=arguments.break_even, usd_per_h=prices_told(arguments), work_usd=arguments.work_usd,
+        warm_up=arguments.warm_up, accepts=arguments.accept, runs=arguments.runs, offers=arguments.offers,
+        store=arguments.store,
     )  # fmt: skip
     words = Words(arguments.locale)
     if arguments.follow:

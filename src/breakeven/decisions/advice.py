@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from breakeven.decisions.claims import A100, BUYER, CLAIMS, FINE_TUNING, H100, params_b
 from breakeven.decisions.options import billed_gpus, mean_cost
 from breakeven.decisions.rank import compare_options, contenders
-from breakeven.decisions.waste import is_wasteful, wasted
+from breakeven.decisions.waste import WASTE_SHARE, is_wasteful, wasted
 from breakeven.units import HOURS_PER_MONTH
 
 if TYPE_CHECKING:
@@ -174,7 +174,8 @@ def _raise_utilisation(case: _Case) -> _Found | None:
     old, new = case.best(A100), case.best(H100)
     if old is None or new is None or old.terms is None or old.hours is None or new.usd_mean is None:
         return _NOT_COMPARED
-    usd = mean_cost(replace(old.terms, idle_hours=0.0, success_rate=1.0), old.hours).usd
+    hours = old.hours.times(1 - (old.waiting_share or 0.0))
+    usd = mean_cost(replace(old.terms, idle_hours=0.0, success_rate=1.0), hours).usd
     return _by(usd <= new.usd_mean, {"waste_usd": wasted(case.choice).usd, "mended_usd": usd, "over_usd": new.usd_mean})
 
 
@@ -215,8 +216,16 @@ def _while_idle(case: _Case) -> _Found | None:
     return _cheaper(case.best(A100), case.best(H100)) if case.is_wasteful else None
 
 
-def _waits_for_data(_case: _Case) -> _Found:
-    return _NOT_SAID
+def _waits_for_data(case: _Case) -> _Found | None:
+    """No H100 while GPUs wait for data: whether the A100 is the cheaper one where a run of one's own measured that."""
+    measured = [option for option in case.able if option.waiting_share is not None]
+    if not measured:
+        return _NOT_SAID
+    most = max(measured, key=lambda option: option.waiting_share or 0.0)
+    if (most.waiting_share or 0.0) <= WASTE_SHARE:
+        return None
+    verdict, values = _cheaper(case.best(A100), case.best(H100))
+    return verdict, {**values, "gpu": most.offer.gpu, "waiting_pct": 100 * (most.waiting_share or 0.0)}
 
 
 def _untuned_stack(case: _Case) -> _Found | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from breakeven.decisions.claims import contradicted_claims
 from breakeven.decisions.options import ASSUMED_INTERRUPTIONS_PER_MACHINE_H, is_interruption_rate_assumed
 from breakeven.decisions.standing import FIRM, standing
+from breakeven.decisions.waste import WASTE_SHARE
 from breakeven.errors import Caveat
 from breakeven.offers.observing import DAYS_UNTIL_OLD
 
@@ -45,6 +46,7 @@ def caveats(
         *_open_pairs(of_choice),
         *_sku_mixes(of_choice, gpus),
         *_precision(job, feasible, gpus),
+        *_waiting(feasible),
         *_memory_doubts(choice, feasible),
         *_predictions(choice, feasible),
         *_interruptions(job, feasible),
@@ -64,6 +66,16 @@ def caveats(
     if disputed:
         found.append(Caveat("conflicting-prices", offers=disputed))
     return tuple(found)
+
+
+def _waiting(feasible: Sequence[Option]) -> list[Caveat]:
+    """GPUs that were measured to wait: a faster one waits longer, and gains less than is predicted."""
+    found = {
+        option.offer.gpu: option.waiting_share
+        for option in feasible
+        if option.waiting_share is not None and option.waiting_share > WASTE_SHARE
+    }
+    return [Caveat("bottleneck-not-gpu", gpu=gpu, share_pct=100 * share) for gpu, share in found.items()]
 
 
 def _claims(job: Job, choice: Option | None, feasible: Sequence[Option], pairs: Sequence[BreakEven]) -> list[Caveat]:

@@ -60,6 +60,8 @@ class Option:
     """What it costs on average more than the least would [USD]."""
     forecast: Forecast | None = None
     """What was predicted of the job on these GPUs, memory included; None where nothing was."""
+    waiting_share: float | None = None
+    """Share of the paid time of the job's own steps in which these GPUs were measured to wait; None unmeasured."""
 
     @property
     def usd_mean(self) -> float | None:

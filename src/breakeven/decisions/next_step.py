@@ -50,9 +50,7 @@ def next_step(job: Job, choice: Option | None, able: Sequence[Option]) -> NextSt
     if choice is None or choice.mean is None:
         return None
     if is_wasteful(choice):
-        waste = wasted(choice)
-        code = "idle-machines" if waste.idle_usd >= waste.failed_usd else "failed-attempts"
-        usd = max(waste.idle_usd, waste.failed_usd)
+        code, usd = wasted(choice).largest
         share = 100 * usd / choice.mean.usd
         return NextStep("raise-utilisation", Reason(code, share_pct=share), usd * job.runs, 0.0)
     best = _best_per_gpu(able)

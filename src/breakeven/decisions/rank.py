@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from breakeven.costs.break_even import needed_speedup
 from breakeven.decisions.caveats import DAYS_UNTIL_STALE, caveats
@@ -33,6 +33,19 @@ MOST_TIMED = 3
 MARKETS = ("on-demand", "interruptible", "reserved")
 
 
+class Expected(NamedTuple):
+    """What is known of a job beside its file, by GPU and count.
+
+    forecasts : what it would take; waits : the share of its steps in which those GPUs were measured to wait.
+    """
+
+    forecasts: Mapping[Candidate, Forecast]
+    waits: Mapping[Candidate, float]
+
+
+NOTHING_EXPECTED = Expected({}, {})
+
+
 def rank(
     job: Job,
     offers: Iterable[Offer],
@@ -42,17 +55,16 @@ def rank(
     conflicts: Sequence[tuple[Offer, Offer]] = (),
     all_lines: bool = False,
     stale_days: int = DAYS_UNTIL_STALE,
-    forecasts: Mapping[Candidate, Forecast] | None = None,
+    expected: Expected = NOTHING_EXPECTED,
 ) -> Decision:
     """The decision for a job over the newest observations of a book.
 
     offers : those that compete, none seen after `as_of`; conflicts : pairs of lines that contradict each other;
     all_lines : keep every line, those outside the job's limits too, instead of the cheapest per GPU, provider, tier
-    and market; stale_days : the age beyond which a price raises `stale-price`; forecasts : what is expected of the job
-    by GPU and count, where the job does not know its hours.
+    and market; stale_days : the age beyond which a price raises `stale-price`; expected : what the job
+    would take on each GPU, where it does not know its hours.
     """
     hours = attempt_hours(job.known)
-    expected = forecasts or {}
     by_user = is_priced_by_user(job)
     made: list[Option] = []
     left_out: set[tuple[str, str, str | None, str]] = set()
@@ -71,8 +83,10 @@ def rank(
             continue
         for index, wanted in enumerate(job.gpus):
             stated = hours.get(offer.gpu) if index == 0 else None
-            time = time_of(offer.gpu, wanted, stated, expected.get((offer.gpu, wanted)))
-            made.append(make_option(job, offer, wanted, time, as_of))
+            time = time_of(offer.gpu, wanted, stated, expected.forecasts.get((offer.gpu, wanted)))
+            option = make_option(job, offer, wanted, time, as_of)
+            share = expected.waits.get((offer.gpu, wanted))
+            made.append(option if share is None else replace(option, waiting_share=share))
     options = _ordered(_without_incomplete(made if all_lines else _cheapest_lines(made, as_of)))
     choice = next(iter(contenders(options, as_of)), None)
     if choice is not None:
@@ -95,7 +109,7 @@ def rank(
             job, choice, options, pairs, gpus=gpus, as_of=as_of, conflicts=conflicts, stale_days=stale_days
         ),
         timing=_timing(job, able, options),
-        next=next_step(job, choice, able) if job.known or expected else None,
+        next=next_step(job, choice, able) if job.known or expected.forecasts else None,
         front=front(able),
         left_out=len(left_out),
     )

@@ -1,4 +1,4 @@
-"""What idle machines and failed attempts take of an option's cost: to be mended before any GPU is compared."""
+"""What idle machines, failed attempts and waiting GPUs take of a cost: to be mended before any GPU is compared."""
 
 from __future__ import annotations
 
@@ -14,15 +14,24 @@ WASTE_SHARE = 0.2
 
 
 class Waste(NamedTuple):
-    """What an accepted result would cost less if no machine idled and if no attempt failed [USD]."""
+    """What an accepted result would cost less if no machine idled, no attempt failed, and no GPU waited [USD]."""
 
     idle_usd: float
     failed_usd: float
+    waiting_usd: float = 0.0
 
     @property
     def usd(self) -> float:
-        """Both together [USD]."""
-        return self.idle_usd + self.failed_usd
+        """All together [USD]."""
+        return self.idle_usd + self.failed_usd + self.waiting_usd
+
+    @property
+    def largest(self) -> tuple[str, float]:
+        """The cause that takes most, as a reason's code, and what it takes [USD]."""
+        causes = {
+            "idle-machines": self.idle_usd, "failed-attempts": self.failed_usd, "waiting-gpus": self.waiting_usd
+        }  # fmt: skip
+        return max(causes.items(), key=lambda cause: cause[1])
 
 
 def wasted(option: Option) -> Waste:
@@ -31,9 +40,10 @@ def wasted(option: Option) -> Waste:
     if mean is None or terms is None:
         return Waste(0.0, 0.0)
     repeated = mean.rent - terms.upfront_usd - terms.usd_per_gpu_h * terms.debug_gpu_h
-    return Waste(mean.idle, repeated * (1 - 1 / failure_factor(terms.success_rate, terms.failure)))
+    useful = repeated / failure_factor(terms.success_rate, terms.failure)
+    return Waste(mean.idle, repeated - useful, useful * (option.waiting_share or 0.0))
 
 
 def is_wasteful(option: Option) -> bool:
-    """Whether an option is dear because GPUs idle or attempts fail."""
+    """Whether an option is dear because GPUs idle or wait, or attempts fail."""
     return wasted(option).usd > WASTE_SHARE * (option.usd_mean or 0.0)

@@ -243,6 +243,7 @@ REASONS: dict[str, str] = {
     "only-option": "It is the only option that can run this job.",
     "deadline-decides": "A cheaper option ({barred:offer}) would take {barred_hours:hours} h and miss the deadline.",
     "idle-machines": "Next: raise utilisation. Idle machines take {share_pct:pct} of the cost; without them the runs to come cost {worth:usd} less.",
+    "waiting-gpus": "Next: raise utilisation. GPUs were measured to wait {share_pct:pct} of the cost long; without that the runs to come cost {worth:usd} less.",
     "failed-attempts": "Next: raise utilisation. Failed attempts take {share_pct:pct} of the cost; without them the runs to come cost {worth:usd} less.",
     "api-cheaper": "Next: use the API {api}, {usd_per_month:usd} a month for this load, {worth:usd} less than renting ('breakeven rent-or-api').",
     "api-for-the-peak": "Next: rent for the base load and send the peak to the API {api}: {usd_per_month:usd} a month, {worth:usd} less than renting for all of it ('breakeven rent-or-api').",
@@ -308,6 +309,7 @@ REASONS: dict[str, str] = {
 }
 
 CAVEATS: dict[str, str] = {
+    "bottleneck-not-gpu": "Your run on the {gpu:gpu} waited {share_pct:pct} of its steps: the bottleneck is not the GPU, and a faster one gains less than predicted.",
     "memory-doubt": "Memory is in doubt on {gpus} x {gpu:gpu}: {low_gb:gb} to {high_gb:gb} is predicted per GPU, and the verdict is '{fits:code}'.",
     "extrapolated": "Beyond the evidence ({what:code}): the interval is wider.",
     "extrapolated-on": "Beyond the evidence ({what:code}): the interval is wider on {gpus:some-gpus}.",
@@ -591,6 +593,7 @@ CODES: dict[str, str] = {
     "time": "time limit",
     "usd": "spending limit",
     "settled": "settled",
+    "unpaired": "the other run has no more steps to compare with",
     "terminated": "terminated",
     "form_factor": "form factor",
     "memory_gb": "memory",

@@ -84,7 +84,7 @@ class StepRecorder(Callback):  # type: ignore[misc]
         self._step = trainer.global_step
         loss = None
         if self._step % max(1, trainer.log_every_n_steps) == 0:  # reading it waits for the GPU
-            loss = _loss(outputs)
+            loss = _loss(outputs, trainer.accumulate_grad_batches)
         self._writer.step(
             self._step, at_ns=at_ns, begin_ns=self._begin_ns, wait_ns=self._waits.taken(),
             tokens=self._tokens * self._world if self._count_tokens else None,
@@ -123,6 +123,7 @@ class StepRecorder(Callback):  # type: ignore[misc]
             self._writer.pause(what, self._step, begin_ns, at_ns)
 
 
-def _loss(outputs: Any) -> float | None:
+def _loss(outputs: Any, batches: int) -> float | None:
+    """The loss of the step's last batch; Lightning divides it by the batches that a step accumulates."""
     found = outputs.get("loss") if isinstance(outputs, dict) else outputs
-    return None if found is None else float(found.item() if hasattr(found, "item") else found)
+    return None if found is None else batches * float(found.item() if hasattr(found, "item") else found)

@@ -1,0 +1,242 @@
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from breakeven.actions.evidence import show_evidence
+from breakeven.actions.paired import Against, compare_pair, follow_pair
+from breakeven.actions.runs import find_run, list_runs
+from breakeven.actions.train_plan import bench_plan, content_digest, load_train_plan
+from breakeven.actions.training import TrainOptions, bench_train, show_training
+from breakeven.bench.report import Machine
+from breakeven.cli.main import main
+from breakeven.errors import InputError
+from breakeven.jobs.locking import written_plan
+from breakeven.jobs.train_plan import TrainPlan
+
+A100, H100 = "nvidia-a100-sxm-80gb", "nvidia-h100-sxm-80gb"
+JOB = """
+job: tiny-lora
+task: finetune
+method: lora
+model: llama-3.1-8b
+precision: bf16
+lora_rank: 16
+data: {examples: 1000, tokens_per_example: 500}
+sequence_length: 512
+micro_batch: 2
+global_batch: 8
+"""
+LOOP = """
+import sys, time
+from breakeven.bench.recorders.loop import record_steps
+count, seconds, seed = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
+with record_steps(settings={"seed": seed, "global_batch": 8}, counting="non-padding") as steps:
+    for number in steps.data(range(count)):
+        time.sleep(seconds * (1 + (number * 7919 % 13 - 6) / 100))
+        steps.done(tokens=4096 * seconds, samples=8, loss=5.0 / (number + 1) ** 0.3)
+        if steps.should_stop:
+            break
+"""
+BOOK = f"""gpu,provider,price,unit,period,currency,seen_at,source
+{A100},one,1.00,gpu,h,USD,2026-11-30,test
+{H100},one,2.00,gpu,h,USD,2026-11-30,test
+"""
+
+
+def loop(count: int, seconds: float, seed: int = 1) -> list[str]:
+    return [sys.executable, "-c", LOOP, str(count), str(seconds), str(seed)]
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> str:
+    return str(tmp_path / "runs")
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Path:
+    path = tmp_path / "job.yaml"
+    path.write_text(JOB)
+    return path
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    path = tmp_path / "book.csv"
+    path.write_text(BOOK)
+    return path
+
+
+def trained(runs: str, command: list[str], **more: Any) -> Any:
+    options = TrainOptions(runs=runs, warm_up=2, **more.pop("options", {}))
+    return bench_train(command, options=options, **more)
+
+
+def test_a_training_is_measured_priced_and_becomes_evidence(runs: str, job: Path, book: Path, tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path / 'store.sqlite'}"
+    report = trained(runs, loop(40, 0.01), machine=Machine(job=str(job), gpu=A100), offers=[book], store=store)
+    speed = report.training.speed
+    assert (report.exit_status, report.why_void, speed.steps) == (0, None, 38)
+    assert 0.0099 < speed.step_s < 0.03
+    assert speed.tokens_per_s == pytest.approx(4096 * 0.01 / speed.step_s)
+    assert report.usd_per_h == 1.0
+    assert report.usd == pytest.approx(report.training.times.wall_s / 3600)
+    row = show_evidence(report.recorded[0], store=store)
+    assert row.results["tokens_per_s_per_gpu"] == pytest.approx(speed.tokens_per_s)
+    assert (row.setup.gpu, row.source) == (A100, "own")
+    again = show_training(find_run(report.run, runs), offers=[book])
+    assert again.training.speed == speed
+    assert again.recorded == report.recorded
+    (listed,) = list_runs(runs)
+    assert (listed["kind"], listed["gpu"]) == ("train", A100)
+
+
+def test_two_runs_settle_by_todays_prices(runs: str, book: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    slow = trained(runs, loop(270, 0.006), machine=Machine(gpu=A100), offers=[book])
+    fast = trained(runs, loop(270, 0.002), machine=Machine(gpu=H100), offers=[book])
+    against = Against(runs=runs, offers=[book])
+    found = compare_pair(slow.run, fast.run, against)
+    assert (found.break_even, found.is_price_told) == (2.0, True)
+    assert (found.settlement.verdict, found.stopped_by) == ("b", "interval")
+    assert found.settlement.low > 2.0
+    assert compare_pair(fast.run, slow.run, against).settlement.verdict == "a"
+    assert follow_pair(slow.run, fast.run, against).settlement == found.settlement
+    common = ["bench", "compare", slow.run, fast.run, "--runs", runs]
+    assert main([*common, "--offers", str(book), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["verdict"], document["break_even"], document["running"]) == ("b", 2.0, [False, False])
+    assert main([*common, "--usd-per-h", "1,9"]) == 0
+    assert "stay with the first" in capsys.readouterr().out
+    assert main(["bench", "compare", slow.run, "nowhere", "--runs", runs]) == 2
+    assert main(["bench", "show", slow.run, "--runs", runs, "--locale", "fr"]) == 0
+    assert "jetons" in capsys.readouterr().out
+
+
+def test_work_that_is_not_the_same_is_not_compared(runs: str) -> None:
+    one, other = trained(runs, loop(30, 0.001)), trained(runs, loop(30, 0.001, seed=2))
+    against = Against(break_even=1.5, runs=runs)
+    with pytest.raises(InputError) as caught:
+        compare_pair(one.run, other.run, against)
+    assert (caught.value.code, caught.value.values["names"]) == ("trainings-differ", ("seed",))
+    assert compare_pair(one.run, other.run, Against(break_even=1.5, runs=runs, accepts=["seed"])).accepted == ("seed",)
+    worse = [*loop(30, 0.001)]
+    worse[2] = worse[2].replace("** 0.3", "** 0.1")
+    learns_less = trained(runs, worse)
+    with pytest.raises(InputError) as caught:
+        compare_pair(one.run, learns_less.run, against)
+    assert caught.value.code == "losses-differ"
+    compare_pair(one.run, learns_less.run, Against(break_even=1.5, runs=runs, accepts=["loss"]))
+    with pytest.raises(InputError) as caught:
+        compare_pair(one.run, one.run, Against(runs=runs))
+    assert caught.value.code == "no-break-even"
+
+
+def test_a_run_ends_itself_once_settled(runs: str, book: Path) -> None:
+    first = trained(runs, loop(400, 0.006), machine=Machine(gpu=A100), offers=[book])
+    options = {"until_settled": first.run}
+    report = trained(runs, loop(10**6, 0.002), machine=Machine(gpu=H100), offers=[book], options=options)
+    assert (report.stopped_by, report.exit_status, report.has_failed) == ("settled", 0, False)
+    assert report.training.attempts.has_end
+    assert report.paired.settlement.verdict == "b"
+    assert len(report.training.attempts.kept) < 5000
+    few = trained(runs, loop(30, 0.006), machine=Machine(usd_per_h=1.0))
+    unpaired = trained(runs, loop(10**6, 0.002), machine=Machine(usd_per_h=2.0), options={"until_settled": few.run})
+    assert (unpaired.stopped_by, unpaired.has_failed) == ("unpaired", False)
+    with pytest.raises(InputError) as caught:
+        trained(runs, loop(5, 0.001), options=options)
+    assert caught.value.code == "no-break-even"
+
+
+def test_a_live_run_is_read_as_it_grows(runs: str, tmp_path: Path) -> None:
+    first = trained(runs, loop(300, 0.004), machine=Machine(usd_per_h=1.0))
+    shown: list[Any] = []
+    made: list[Any] = []
+    thread = threading.Thread(
+        target=lambda: made.append(trained(runs, loop(300, 0.004), machine=Machine(usd_per_h=4.0)))
+    )
+    thread.start()
+    for _ in range(100):
+        names = [one["run"] for one in list_runs(runs) if one["run"] != first.run]
+        if names and list((Path(runs) / names[0]).glob("steps-*")):
+            break
+        time.sleep(0.05)
+    found = follow_pair(first.run, names[0], Against(runs=runs), shown.append, every_s=0.1)
+    thread.join()
+    assert found.settlement.verdict == "a"
+    assert shown[0].second.is_running
+    assert len(shown) > 1
+
+
+def test_plans_are_locked_with_their_data(runs: str, job: Path, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "one.jsonl").write_text('{"text": "a"}\n')
+    plan = bench_plan(job, data=data, steps=30)
+    assert isinstance(plan, TrainPlan)
+    path = tmp_path / "plan.yaml"
+    path.write_text(written_plan(plan))
+    assert load_train_plan(path).digest == plan.digest
+    report = bench_train(loop(30, 0.001), plan_path=path, options=TrainOptions(runs=runs, warm_up=1))
+    assert report.differences == {}
+    assert report.about["plan_digest"] == plan.digest
+    (data / "one.jsonl").write_text('{"text": "b"}\n')
+    with pytest.raises(InputError) as caught:
+        bench_train(loop(30, 0.001), plan_path=path)
+    assert caught.value.code == "data-changed"
+    path.write_text(path.read_text().replace("steps: 30", "steps: 31"))
+    with pytest.raises(InputError) as caught:
+        load_train_plan(path)
+    assert caught.value.code == "plan-changed"
+
+
+def test_a_training_that_does_not_follow_its_plan_is_no_evidence(runs: str, job: Path, tmp_path: Path) -> None:
+    path = tmp_path / "plan.yaml"
+    path.write_text(written_plan(bench_plan(job, steps=30)).replace("global_batch: 8", "global_batch: 16"))
+    path.write_text("\n".join(line for line in path.read_text().splitlines() if not line.startswith("digest")))
+    report = trained(runs, loop(30, 0.001), plan_path=path, machine=Machine(job=str(job), gpu=A100))
+    assert report.differences == {"global_batch": (16, 8)}
+    assert report.not_recorded.code == "plan-not-followed"
+    assert report.recorded == []
+
+
+def test_what_a_digest_is_over(tmp_path: Path) -> None:
+    one, two = tmp_path / "a", tmp_path / "b"
+    for folder in (one, two):
+        (folder / "x").mkdir(parents=True)
+        (folder / "x" / "1").write_bytes(b"same")
+    assert content_digest(one) == content_digest(two)
+    (two / "x" / "1").rename(two / "x" / "2")
+    assert content_digest(one) != content_digest(two)
+    with pytest.raises(InputError):
+        content_digest(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (["--"], 2, "no command"),
+        (["--", "no-such-program-here"], 2, "no-such-program-here"),
+        (["--gpu", "H100", "--", sys.executable, "-V"], 2, "several products"),
+        (["--until-settled", "20200101", "--", sys.executable, "-V"], 2, "20200101"),
+        (["--", sys.executable, "-c", "raise SystemExit(4)"], 1, "exit status 4"),
+        (["--", sys.executable, "-V"], 3, "no step was recorded"),
+    ],
+)
+def test_bad_commands(runs: str, words: list[str], status: int, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "train", "--quiet", "--runs", runs, *words]) == status
+    found = capsys.readouterr()
+    assert said in found.out + found.err
+
+
+def test_a_job_that_serves_is_not_trained(tmp_path: Path) -> None:
+    path = tmp_path / "serve.yaml"
+    path.write_text("job: s\ntask: inference\nmodel: llama-3.1-8b\ntraffic: {requests_per_s: 1}\n")
+    with pytest.raises(InputError) as caught:
+        bench_plan(path, steps=3)
+    assert caught.value.code == "only-for-training"
