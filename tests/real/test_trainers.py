@@ -126,7 +126,7 @@ def test_a_killed_trainer_goes_on_and_counts_what_it_did_twice(environment: Path
     out, chance = tmp_path / "out", random.Random(1)
 
     def kill() -> None:
-        for _ in range(300):
+        for _ in range(2000):
             names = list_runs(str(tmp_path / "runs"))
             processes = read_processes(tmp_path / "runs" / names[0]["run"]) if names else []
             if processes and len(processes[0].steps) > 105:
