@@ -12,6 +12,7 @@ def test_our_own_plug_ins_come_by_entry_point() -> None:
     assert list(names) == sorted(set(names))
     assert {"azure-retail", "gpuhunt", "skypilot", "vast"} <= set(names)
     assert plugins.load("importers", "vast") is VastImporter
+    assert {"hugging-face", "megatron", "nemo", "torchtitan", "torchtune"} <= set(plugins.names("recorders"))
 
 
 def test_a_name_that_is_not_known_lists_those_that_are() -> None:
