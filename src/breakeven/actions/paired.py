@@ -131,7 +131,7 @@ def _arm(name: str, place: int, against: Against) -> Arm:
         skipped = 1 if against.warm_up is None else against.warm_up
         steps = read_steps(name)
         return Arm(name=name, steps=steps[skipped:], usd_per_h=usd_per_h, wall_s=sum(steps))
-    report = train_report(find_run(name, against.runs))
+    report = train_report(find_run(name, against.runs), runs=against.runs)
     return arm_of(report, against, usd_per_h)
 
 
@@ -223,7 +223,8 @@ class Settling:
             return None
         try:
             self.last = paired(
-                arm_of(train_report(self._other), self._against), arm_of(train_report(run), self._against),
+                arm_of(train_report(self._other, is_whole=False), self._against),
+                arm_of(train_report(run, is_whole=False), self._against),
                 self._against,
             )  # fmt: skip
         except InputError as error:

@@ -97,7 +97,7 @@ def bench_train(
         return None if settles is None else settles.why_over(run)
 
     watched = watch(run, command, _limits(plan, options, prices), echo=echo, look=look)
-    report = finished_training(run, watched, machine, job, offers=offers, store=store)
+    report = finished_training(run, watched, machine, job, runs=options.runs, offers=offers, store=store)
     if settles is not None:
         report.paired, report.not_compared = settles.last, settles.refused
     return report
@@ -148,13 +148,14 @@ def finished_training(
     machine: Machine,
     job: Job | None,
     *,
+    runs: str | None = None,
     offers: Sequence[str | Path] = (),
     store: str | None = None,
 ) -> TrainReport:
     """The report with its costs, recorded as a measurement where it is trusted and the job is known."""
     from breakeven.actions.training_evidence import record_training  # noqa: PLC0415 - predictors are heavy
 
-    report = train_report(run)
+    report = train_report(run, runs=runs)
     if watched is not None:
         report.stopped_by = watched.stopped_by
     price_training(report, machine, offers, store)
@@ -167,9 +168,11 @@ def finished_training(
     return report
 
 
-def show_training(run: Path, *, offers: Sequence[str | Path] = (), store: str | None = None) -> TrainReport:
+def show_training(
+    run: Path, *, runs: str | None = None, offers: Sequence[str | Path] = (), store: str | None = None
+) -> TrainReport:
     """A training that was recorded, or still runs: its numbers made again and priced as of today."""
-    report = train_report(run)
+    report = train_report(run, runs=runs)
     price_training(report, Machine(**report.about["machine"]), offers, store)
     return report
 

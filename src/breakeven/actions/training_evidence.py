@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from breakeven.actions.evidence import Results, measured_row, record_row
@@ -29,6 +30,8 @@ def record_training(report: TrainReport, job: Job, machine: Machine, store: str 
         tokens_per_s=speed.tokens_per_s / machine.gpus, peak_memory_gb=None if peak is None else peak / 1e9
     )
     day = str(report.about.get("started", ""))[:10] or None
+    waits = {} if report.bottleneck is None else {"wait_share": report.bottleneck.waiting_share}
     row = measured_row(job, machine.gpu or "", machine.gpus, results, day=day, file=str(report.folder))
+    row = replace(row, results={**row.results, **waits})
     record_row(row, store)
     return [row.id]

@@ -3,32 +3,43 @@
 from __future__ import annotations
 
 import os
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from breakeven.actions.job_files import load_job
 from breakeven.actions.runs import about_of, kind_of, read_json, runs_folder
+from breakeven.bench.failures import Failure, SuccessRate, find_failures, success_rate
 from breakeven.bench.lines import read_lines
+from breakeven.bench.logged import LogContext, process_of_log, read_console
 from breakeven.bench.report import TrainReport
-from breakeven.bench.steps import read_processes
+from breakeven.bench.steps import Process, read_processes
 from breakeven.bench.training import Training, training_of
-from breakeven.bench.watch import WATCH
+from breakeven.bench.watch import CHUNKS, CONSOLE, WATCH
 from breakeven.errors import Reason
 from breakeven.jobs.train_plan import TrainPlan, differences, read_train_plan
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping, Sequence
 
+OUR_STOPS = frozenset({"time", "usd", "settled", "unpaired"})
+"""Why we end a training ourselves: then it did not fail."""
+_MOST_LOOKED_AT = 64 * 2**20
+"""Of a longer log the end is searched for why it failed [bytes]."""
 WARM_UP = 5
 """First steps that count for nothing, where nobody says otherwise: compilation and caches fill in them."""
 
 
-def train_report(run: Path) -> TrainReport:
+def train_report(run: Path, *, runs: str | None = None, is_whole: bool = True) -> TrainReport:
     """The numbers of a recorded training.
+
+    runs : where the other runs of its plan are; is_whole : look for failures, at other runs and at the telemetry too.
 
     Raises: InputError where the folder holds no training, or a recording is damaged.
     """
     about = about_of(run)
     plan = plan_of(run)
-    events = read_lines(run / WATCH)[0] if (run / WATCH).exists() else []
+    events = events_of(run)
     training = recorded_training(run, about, events)
     ended = next((one for one in reversed(events) if one["at"] == "end"), None)
     report = TrainReport(
@@ -40,8 +51,17 @@ def train_report(run: Path) -> TrainReport:
         differences={} if plan is None else differences(plan, training.settings),
     )  # fmt: skip
     report.why_void = _why_void(report)
+    if is_whole:
+        *before, report.failures = failures_of(report, events)
+        report.interruptions = tuple(one[0] for one in before if one)
+        report.success = _success(report, runs)
     report.recorded = list((read_json(run / "result.json") or {}).get("recorded", []))
     return report
+
+
+def events_of(run: Path) -> list[dict[str, Any]]:
+    """What the watch of a training wrote down: starts, signals, ends."""
+    return read_lines(run / WATCH)[0] if (run / WATCH).exists() else []
 
 
 def plan_of(run: Path) -> TrainPlan | None:
@@ -52,15 +72,95 @@ def plan_of(run: Path) -> TrainPlan | None:
 
 def recorded_training(run: Path, about: dict[str, Any], events: list[dict[str, Any]] | None = None) -> Training:
     """The numbers of what a training's recorders wrote."""
-    if events is None:
-        events = read_lines(run / WATCH)[0] if (run / WATCH).exists() else []
+    events = events_of(run) if events is None else events
     starts = [one["t"] for one in events if one["at"] == "start"]
     ends = [one["t"] for one in events if one["at"] == "end"]
+    processes = read_processes(run)
+    if not any(one.steps for one in processes):
+        processes = [one for one in [_logged(run, about)] if one is not None] or processes
     return training_of(
-        read_processes(run), int(about.get("warm_up", WARM_UP)),
+        processes, int(about.get("warm_up", WARM_UP)),
         start_ns=starts[0] if starts else about.get("start_ns"),
         end_ns=ends[-1] if ends and len(ends) == len(starts) else None,
     )  # fmt: skip
+
+
+def _logged(run: Path, about: dict[str, Any]) -> Process | None:
+    """The steps that only the output tells of, where no recorder ran inside."""
+    console = run / CONSOLE
+    if not console.exists():
+        return None
+    chunks = [(int(one["t"]), int(one["size"])) for one in read_lines(run / CHUNKS)[0] if "size" in one]
+    framework, told, times_ns = read_console(console, chunks)
+    return None if framework is None else process_of_log(told, times_ns, framework, context_of(run, about))
+
+
+def context_of(run: Path, about: dict[str, Any]) -> LogContext:
+    """What is known of a training beside its log, by its plan, else its job."""
+    plan, machine = plan_of(run), about.get("machine") or {}
+    job = None if machine.get("job") is None or not Path(machine["job"]).exists() else load_job(machine["job"])
+    known = plan or job
+    return LogContext(
+        tokens_per_sample=None if known is None else known.sequence_length,
+        samples_per_step=None if known is None else known.global_batch,
+        gpus=int(machine.get("gpus") or 1),
+    )
+
+
+def failures_of(report: TrainReport, events: Sequence[Mapping[str, Any]]) -> list[tuple[Failure, ...]]:
+    """Why each attempt of a training failed, by what it wrote and how it ended; the last is empty while it runs.
+
+    Where nobody watched there is one attempt, that of the recording.
+    """
+    console, attempts = report.folder / CONSOLE, report.training.attempts
+    if not console.exists():
+        has_end = None if attempts is None else attempts.has_end
+        return [() if has_end is None else find_failures([], exit_status=None, has_end=has_end)]
+    starts = [one for one in events if one["at"] == "start"]
+    ends = {one.get("attempt"): one for one in events if one["at"] == "end"}
+    found: list[tuple[Failure, ...]] = []
+    for place, start in enumerate(starts):
+        is_last = place == len(starts) - 1
+        end = ends.get(start.get("attempt"))
+        if is_last and (report.is_running or report.stopped_by in OUR_STOPS):
+            found.append(())
+            continue
+        until = None if is_last else int(starts[place + 1].get("size", 0))
+        has_end = attempts.has_end if is_last and attempts is not None and attempts.last.pid else None
+        found.append(
+            find_failures(
+                _lines_between(console, int(start.get("size", 0)), until),
+                exit_status=None if end is None else end.get("exit"),
+                signal_number=None if end is None else end.get("signal"),
+                has_end=has_end if end is not None else bool(has_end),
+                losses=(list(report.training.losses.values()) or None) if is_last else [],
+            )
+        )  # fmt: skip
+    return found or [()]
+
+
+def _lines_between(console: Path, begin: int, end: int | None) -> Iterator[str]:
+    """The lines of a part of the output; of a long one, of its end."""
+    size = console.stat().st_size if end is None else end
+    begin = max(begin, size - _MOST_LOOKED_AT)
+    with console.open("rb") as stream:
+        stream.seek(begin)
+        text = stream.read(max(0, size - begin)).decode("utf-8", errors="replace")
+    return iter(re.split(r"[\r\n]+", text))
+
+
+def _success(report: TrainReport, runs: str | None) -> SuccessRate | None:
+    """How many of the ended runs of its plan on its GPU were accepted: no failure, and the whole work done."""
+    digest = report.about.get("plan_digest")
+    if digest is None:
+        return None
+    gpu = (report.about.get("machine") or {}).get("gpu")
+    others = [one for one in runs_of_plan(digest, gpu, runs) if one.name != report.run]
+    ended = [one for one in (train_report(run, is_whole=False) for run in others) if not one.is_running]
+    for one in ended:
+        one.failures = failures_of(one, events_of(one.folder))[-1]
+    counted = [one for one in [report, *ended] if not one.is_running and one.stopped_by not in OUR_STOPS]
+    return success_rate(sum(not one.has_failed for one in counted), len(counted))
 
 
 def _is_alive(events: list[dict[str, Any]]) -> bool:

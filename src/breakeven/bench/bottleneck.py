@@ -104,7 +104,7 @@ def _work(busy: float, summary: Summary | None) -> dict[Cause, float]:
 
 
 def _link_share(one: GpuSummary) -> float:
-    """The least share of the time that the NVLinks of a GPU need for what they carried; their bandwidth is of both ways."""
+    """The least share of the time that the NVLinks of a GPU need for what they carried, both ways together."""
     bandwidth = _figure(one, "nvlink_bytes_per_s")
     names = ("nvlink_tx_bytes_per_s", "nvlink_rx_bytes_per_s")
     return sum(one.levels[name].mean for name in names if name in one.levels) / bandwidth if bandwidth else 0.0

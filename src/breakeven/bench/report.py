@@ -9,7 +9,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from breakeven.bench.bottleneck import Bottleneck
+    from breakeven.bench.failures import Failure, SuccessRate
     from breakeven.bench.metrics import StepResult
+    from breakeven.bench.telemetry import Summary
     from breakeven.bench.training import Training
     from breakeven.errors import InputError, Reason
     from breakeven.jobs.plan import ServePlan
@@ -100,6 +103,14 @@ class TrainReport:
     stopped_by: str | None = None
     why_void: Reason | None = None
     differences: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+    failures: tuple[Failure, ...] = ()
+    """Why it failed, the cause first; empty for one that ended well, still runs, or was ended by us."""
+    interruptions: tuple[Failure, ...] = ()
+    """Why each attempt before the last ended."""
+    success: SuccessRate | None = None
+    """Of all ended runs of its plan on the same GPU, this one among them; None without a plan."""
+    bottleneck: Bottleneck | None = None
+    telemetry: Summary | None = None
     offer: Offer | None = None
     usd_per_h: float | None = None
     recorded: list[str] = field(default_factory=list)
@@ -111,7 +122,7 @@ class TrainReport:
     @property
     def has_failed(self) -> bool:
         """Whether the training failed by itself, rather than being ended by us."""
-        is_bad = self.exit_status not in {0, None} or self.signal_number is not None
+        is_bad = self.exit_status not in {0, None} or self.signal_number is not None or bool(self.failures)
         return is_bad and self.stopped_by not in {"time", "usd", "settled", "unpaired"}
 
     @property

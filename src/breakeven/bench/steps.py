@@ -35,7 +35,8 @@ class StepWriter:
 
     folder : of the run; rank, world : which process of how many; framework : its name and version; counting : what
     tokens are, `non-padding`, `padded` or None where nobody counts; settings : what the training was told (global
-    batch, optimizer, ...); versions : of the packages it runs on.
+    batch, optimizer, ...); versions : of the packages it runs on; at_ns : when it began,
+    where that is not now.
     """
 
     def __init__(
@@ -48,13 +49,14 @@ class StepWriter:
         counting: str | None = None,
         settings: Mapping[str, Any] | None = None,
         versions: Mapping[str, str] | None = None,
+        at_ns: int | None = None,
     ) -> None:
         self._folder = os.fspath(folder)
         name = f"steps-{rank:05d}-{time.time_ns():020d}-{os.getpid()}.jsonl"
         self._lines = LineWriter(os.path.join(self._folder, name))  # noqa: PTH118 - imports as little as it can
         self._has_warned = False
         self._append(
-            "begin", format=FORMAT, wall_ns=time.time_ns(), pid=os.getpid(), rank=rank, world=world,
+            "begin", at_ns, format=FORMAT, wall_ns=time.time_ns(), pid=os.getpid(), rank=rank, world=world,
             framework=framework, counting=counting, settings=dict(settings or {}), versions=dict(versions or {}),
         )  # fmt: skip
 
@@ -84,6 +86,18 @@ class StepWriter:
     def is_asked_to_stop(self) -> bool:
         """Whether the training shall save a checkpoint and end, for the question it answers is settled."""
         return os.path.exists(os.path.join(self._folder, STOP_NAME))  # noqa: PTH110, PTH118
+
+    def copy(self, process: Process) -> None:
+        """Write down what another recording tells: its steps with the times they say, and its end."""
+        for one in process.steps:
+            told = {
+                "tokens": one.tokens, "samples": one.samples, "learning_rate": one.learning_rate,
+                "memory_bytes": one.memory_bytes, "step_s": one.step_s, "loss": process.losses.get(one.number),
+            }  # fmt: skip
+            self.step(one.number, at_ns=one.end_ns, **told)
+        if process.has_end:
+            self._append("end", max(process.last_ns, 1), n=process.steps[-1].number if process.steps else 0)
+        self.close()
 
     def agree_on_end(self, step: int) -> None:
         """Tell the other processes of this machine after which step all of them end."""

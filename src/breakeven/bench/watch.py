@@ -108,7 +108,7 @@ class _Watch:
     def _attempt(self) -> None:
         self.result.attempts += 1
         process = self._started()
-        self.tell("start", attempt=self.result.attempts, pid=process.pid)
+        self.tell("start", attempt=self.result.attempts, pid=process.pid, size=self._told)
         try:
             while process.poll() is None:
                 time.sleep(_LOOK_S)

@@ -64,10 +64,11 @@ def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
     calibrating.set_defaults(run=run_calibrate)
     importing = add(
         "import",
-        "results of vllm bench serve, guidellm or aiperf as measurements of a job",
+        "results of vllm bench serve, guidellm or aiperf, or the log of a training, as measurements of a job",
         "Example: breakeven bench import result.json --job serve-8b.yaml --gpu nvidia-a100-sxm-80gb",
     )
-    importing.add_argument("file", metavar="F", help=translated("a result file (JSON)", locale))
+    told = translated("a result file (JSON), or a training's log, all its parts", locale)
+    importing.add_argument("files", metavar="F", nargs="+", help=told)
     importing.add_argument("--job", metavar="JOB", help=translated("a job file (YAML)", locale))
     importing.add_argument("--gpu", metavar="GPU", help=translated("an exact SKU", locale))
     importing.add_argument(
@@ -99,7 +100,7 @@ def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
     comparing.add_argument("--accept", metavar="NAME", action="append", default=[], help=told)
     add_pair_options(comparing, locale)
     comparing.set_defaults(run=run_compare)
-    for verb in (serving, training, listing, showing, comparing):
+    for verb in (serving, training, importing, listing, showing, comparing):
         told = translated("where runs are kept (default: BREAKEVEN_RUNS, or the user's data folder)", locale)
         verb.add_argument("--runs", metavar="FOLDER", help=told)
     for verb in (planning, serving, training, calibrating, importing, listing, showing, comparing):
@@ -297,6 +298,7 @@ def run_calibrate(arguments: Any) -> int:
 def run_import(arguments: Any) -> int:
     """Take over the results of another tool."""
     from breakeven.actions.replay_evidence import import_results  # noqa: PLC0415
+    from breakeven.actions.training_import import import_training, is_training_log  # noqa: PLC0415
     from breakeven.bench.report import Machine  # noqa: PLC0415
     from breakeven.reporting.json_documents import dumps  # noqa: PLC0415
     from breakeven.reporting.replay_documents import imported_document  # noqa: PLC0415
@@ -304,7 +306,12 @@ def run_import(arguments: Any) -> int:
     from breakeven.reporting.words import Words  # noqa: PLC0415
 
     machine = Machine(job=arguments.job, gpu=arguments.gpu, gpus=arguments.gpus)
-    made = import_results(arguments.file, machine, day=arguments.date, store=arguments.store)
+    if is_training_log(arguments.files):
+        report = import_training(
+            arguments.files, machine, day=arguments.date, runs=arguments.runs, store=arguments.store
+        )
+        return tell_training(report, arguments)
+    made = import_results(arguments.files[0], machine, day=arguments.date, store=arguments.store)
     if arguments.json:
         sys.stdout.write(dumps(imported_document(made)))
     else:
@@ -336,7 +343,7 @@ def run_show(arguments: Any) -> int:
     if kind_of(about_of(folder)) == "train":
         from breakeven.actions.training import show_training  # noqa: PLC0415
 
-        return tell_training(show_training(folder, store=arguments.store), arguments)
+        return tell_training(show_training(folder, runs=arguments.runs, store=arguments.store), arguments)
     report = show_run(
         arguments.id, runs=arguments.runs, allows_commands=arguments.allow_commands, store=arguments.store
     )

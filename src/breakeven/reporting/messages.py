@@ -158,6 +158,8 @@ ERRORS: dict[str, tuple[str, str | None]] = {
     "damaged-recording": ("a line of this recording is not one of ours.", "It was changed after it was written; measure again."),
     "not-started": ("{text:quoted} could not be started: {problem}.", None),
     "no-command": ("there is no command {text:quoted}.", "Say what to run after --, such as: breakeven bench train -- python train.py"),
+    "log-tells-no-times": ("this log of {framework} does not tell how long its steps took.", "Name the job with --job: its global_batch and sequence_length turn tokens/s into times."),
+    "no-log-history": ("this state of a Trainer holds no log_history.", None),
     "only-for-training": ("this is for training jobs, and the job serves.", None),
     "data-changed": ("{text:quoted} is not what the plan was locked with ({said}), but {found}.", "Bring back that data, or lock a new plan."),
     "unknown-data": ("there is no file and no folder with files at {text:quoted}.", None),
@@ -510,6 +512,15 @@ SKIPPED: dict[str, str] = {
 """Why an import skipped a row, where no error says it."""
 
 CODES: dict[str, str] = {
+    "step:compute": "computing",
+    "step:memory-bandwidth": "moving data between GPU and its memory",
+    "step:communication": "moving data between GPUs",
+    "step:data-loading": "waiting for data",
+    "step:cpu": "waiting for data, for the processor is busy",
+    "step:disk": "waiting for data, for the disk is busy",
+    "step:network": "waiting for data from the network",
+    "step:idle": "idle",
+    "step:unknown": "not known",
     "on-demand": "on-demand",
     "interruptible": "interruptible",
     "reserved": "reserved",

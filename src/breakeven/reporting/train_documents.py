@@ -10,6 +10,8 @@ from breakeven.stats.information import HOST_LOG_SD
 
 if TYPE_CHECKING:
     from breakeven.bench.attempts import Attempts
+    from breakeven.bench.bottleneck import Bottleneck
+    from breakeven.bench.failures import Failure
     from breakeven.bench.report import TrainReport
     from breakeven.bench.training import Speed
     from breakeven.reporting.words import Words
@@ -36,6 +38,10 @@ def train_document(report: TrainReport, words: Words) -> dict[str, Any]:
         "settings": training.settings,
         "not_as_planned": {name: list(told) for name, told in report.differences.items()},
         "world": training.world,
+        "failures": [_failure(one) for one in report.failures],
+        "interruptions": [_failure(one) for one in report.interruptions],
+        "success": None if report.success is None else asdict(report.success),
+        "bottleneck": None if report.bottleneck is None else _bottleneck(report.bottleneck),
         "attempts": None if training.attempts is None else _attempts(training.attempts),
         "speed": None if training.speed is None else _speed(training.speed),
         "host_log_sd": HOST_LOG_SD,
@@ -50,6 +56,20 @@ def train_document(report: TrainReport, words: Words) -> dict[str, Any]:
         "not_recorded": None if report.not_recorded is None else report.not_recorded.code,
         "compared": None if report.paired is None else paired_document(report.paired),
         "not_compared": None if report.not_compared is None else report.not_compared.code,
+    }
+
+
+def _failure(one: Failure) -> dict[str, Any]:
+    return {"kind": one.kind, "line": one.line, "evidence": one.evidence, "details": dict(one.details)}
+
+
+def _bottleneck(found: Bottleneck) -> dict[str, Any]:
+    return {
+        "cause": found.cause,
+        "shares": {part.cause: part.share for part in found.parts},
+        "waiting_share": found.waiting_share,
+        "gpu_busy": found.gpu_busy,
+        "samples": found.samples,
     }
 
 

@@ -12,11 +12,13 @@ from breakeven.reporting.words import Words
 from breakeven.stats.information import HOST_LOG_SD
 
 if TYPE_CHECKING:
+    from breakeven.bench.failures import Failure
     from breakeven.bench.report import TrainReport
     from breakeven.bench.training import Speed, Times
     from breakeven.reporting.terminal import Style
 
 _BAR = 20
+_WORTH_SAYING = 0.02
 _PARTS = {
     "start_s": "starting, until the first step",
     "useful_s": "steps that count",
@@ -46,7 +48,9 @@ def train_text(report: TrainReport, words: Words, style: Style) -> str:
         lines.extend(["", *_speed(report, speed, words)])
     if times is not None and times.wall_s > 0:
         lines.extend(["", *_times(times, report, words, style)])
+    lines.extend(_bottleneck(report, words))
     lines.extend(_money(report, words))
+    lines.extend(_failures(report, words))
     lines.extend(_notes(report, words))
     if report.paired is not None:
         lines.extend(["", *paired_text(report.paired, words, style).splitlines()])
@@ -128,6 +132,64 @@ def _times(times: Times, report: TrainReport, words: Words, style: Style) -> lis
         bar = ("━" if style.has_unicode else "=") * round(_BAR * share)
         rows.append([*row, f"{bar:<{_BAR}}"])
     return ["  " + line.rstrip() for line in table_of(rows, head, style)]
+
+
+def _bottleneck(report: TrainReport, words: Words) -> list[str]:
+    """What limits the steps, and what it would save not to wait."""
+    found = report.bottleneck
+    if found is None:
+        return []
+    parts = formats.listed(
+        [words("{pct:pct} {cause:code}", pct=100 * part.share, cause=f"step:{part.cause}") for part in found.parts],
+        words("and"),
+    )
+    lines = [words("The steps: {parts}.", parts=parts)]
+    waiting, times = found.waiting_share, report.training.times
+    if waiting >= _WORTH_SAYING and times is not None:
+        steps_s = times.useful_s + times.wait_s
+        text = words("Without waiting they would take {pct:pct} less", pct=100 * waiting)
+        if report.usd_per_h is not None:
+            text = words(
+                "Without waiting they would take {pct:pct} less, {usd:usd} of this run", pct=100 * waiting,
+                usd=report.usd_per_h * steps_s * waiting / 3600,
+            )  # fmt: skip
+        lines.append(text + ".")
+    if found.gpu_busy is None:
+        lines.append(words("Nobody saw what the GPUs did, so what limits the rest is unknown."))
+    return ["", *wrapped(" ".join(lines))]
+
+
+def _failures(report: TrainReport, words: Words) -> list[str]:
+    lines = [
+        words("Attempt {n} ended: {what}.", n=place, what=_failure(one, words))
+        for place, one in enumerate(report.interruptions, 1)
+    ]
+    if report.failures:
+        lines.append(words("It failed: {what}.", what=_failure(report.failures[0], words)))
+        lines.extend(words("Also seen: {what}.", what=_failure(one, words)) for one in report.failures[1:])
+    rate = report.success
+    if rate is not None and rate.value is not None and rate.attempts > 1:
+        lines.append(
+            words(
+                "Of {n:number} runs of this plan on this GPU {k:number} succeeded (80 % interval {low:pct} to "
+                "{high:pct}).",
+                n=rate.attempts, k=rate.accepted, low=100 * rate.low, high=100 * rate.high,
+            )
+        )  # fmt: skip
+    return ["", *(line for told in lines for line in wrapped(told))] if lines else []
+
+
+def _failure(one: Failure, words: Words) -> str:
+    """A failure by its kind, with what tells it."""
+    text = words("{kind:code}", kind=one.kind)
+    if one.details.get("meaning") is not None:
+        text += words(" (Xid {xid}: {meaning:code})", xid=one.details["xid"], meaning=one.details["meaning"])
+    if one.details.get("signal") is not None:
+        text += f" ({one.details['signal']})"
+    if one.evidence:
+        line = "" if one.line is None else words("line {line}: ", line=one.line)
+        text += f" - {line}{one.evidence}"
+    return text
 
 
 def _money(report: TrainReport, words: Words) -> list[str]:
