@@ -51,6 +51,8 @@ REAL = {
         "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
         "cuda failed with error 2 out of memory. use CUDA_LAUNCH_BLOCKING=1 to get correct traceback.",
         "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 123 bytes.",
+        "ncclUnhandledCudaError: Call to CUDA function failed. Last error: Cuda failure 2 'out of memory'",
+        "Cuda failure 'out of memory'",
         "MemoryError",
         "numpy._core._exceptions._ArrayMemoryError: Unable to allocate 37.3 GiB for an array with shape (100000, 50000)",
         "RuntimeError: [enforce fail at alloc_cpu.cpp:75] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate 68719476736 bytes.",
@@ -69,6 +71,7 @@ REAL = {
         "RuntimeError: cuda runtime error (39) : uncorrectable ECC error encountered at /pytorch/aten/src/THC/THCCachingHostAllocator.cpp:265",
         "RuntimeError: HIP error: unspecified launch failure",
         "NVRM: Xid (PCI:0000:44:00): 79, pid=1234, GPU has fallen off the bus.",
+        "Cuda failure 999 'unknown error'",
         "NVRM: fallen off the bus and is not responding to commands.",
         "Unable to determine the device handle for GPU 0000:3B:00.0: GPU is lost.  Reboot the system to recover this GPU",
     ],
@@ -78,6 +81,7 @@ REAL = {
         "RuntimeError: [../third_party/gloo/gloo/transport/tcp/unbound_buffer.cc:81] Timed out waiting 1800000ms for recv operation to complete",
         "RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:534] Connection closed by peer [127.0.0.1]:51836",
         "ncclSystemError: System call (e.g. socket, malloc) or external library call failed or device error. ",
+        "torch.distributed.DistBackendError: NCCL error in: ../torch/csrc/distributed/c10d/NCCLUtils.hpp:275, unhandled system error (run with NCCL_DEBUG=INFO for details), NCCL version 2.20.5",
         "torch.distributed.DistStoreError: Timed out after 901 seconds waiting for clients. 3/4 clients joined.",
     ],
     "loss-not-finite": [
@@ -109,19 +113,26 @@ REAL = {
     "interrupted": [
         "WARNING:torch.distributed.elastic.agent.server.api:Received 2 death signal, shutting down workers",
         "torch.distributed.elastic.multiprocessing.api.SignalException: Process 2920830 got signal: 1",
+        "slurmstepd: error: *** JOB 3884617 ON node023 CANCELLED AT 2018-08-19T16:30:21 ***",
         "KeyboardInterrupt",
     ],
     "crashed": [
         "Fatal Python error: Segmentation fault",
+        "[2023-07-10 04:26:35,999] [ERROR] [launch.py:324:sigkill_handler] ['/venv/bin/python3.10', '-u', 'trainCLM.py', '--local_rank=1'] exits with return code = -11",
         "  traceback : Signal 11 (SIGSEGV) received by PID 6421",
         "E0909 14:03:50.013000 22579342468928 torch/distributed/elastic/multiprocessing/api.py:833] failed (exitcode: -11) local_rank: 0 (pid: 2128869) of binary: /opt/python",
     ],
-    "killed": ["ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: -9) local_rank: 4 (pid: 24905) of binary: /opt/python"],
+    "killed": [
+        "[2024-01-03 10:00:00,123] [ERROR] [launch.py:321:sigkill_handler] ['/usr/bin/python', 'train.py'] exits with return code = -9",
+        "[rank: 1] Child process with PID 123 terminated with code -9. Forcefully terminating all other processes to avoid zombies",
+        "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: -9) local_rank: 4 (pid: 24905) of binary: /opt/python",
+    ],
     "program-error": [
         "ValueError: too many values to unpack (expected 2)",
         "RuntimeError: CUDA error: device-side assert triggered",
         "KeyError: 'text'",
         "AssertionError",
+        "SyntaxError: '(' was never closed",
     ],
 }  # fmt: skip
 
@@ -169,6 +180,13 @@ def test_the_first_cause_comes_first() -> None:
     ]
     assert kinds(lines, 134) == ["gpu-error", "communication-timeout"]
     assert kinds([*raised("ValueError: no", 1), *raised("KeyError: 'x'", 2)]) == ["program-error"]
+
+
+def test_a_syntax_error_has_no_traceback() -> None:
+    found = find_failures(
+        ['  File "train.py", line 3', "    def x(", "         ^", "SyntaxError: '(' was never closed"], exit_status=1
+    )
+    assert [(one.kind, one.line) for one in found] == [("program-error", 4)]
 
 
 def test_a_signal_that_follows_an_error_is_no_preemption() -> None:

@@ -119,6 +119,17 @@ def test_an_unknown_format_is_said() -> None:
         assert {"hugging-face", "megatron", "nemo", "torchtitan", "torchtune"} <= set(caught.value.values["known"])
 
 
+def test_readings_tell_the_last_of_each() -> None:
+    found = read_log([titan(3), titan(7)])
+    assert (found.framework, found.last_step, found.tokens, found.runtime_s, found.has_end) == (
+        "torchtitan",
+        7,
+        None,
+        None,
+        False,
+    )
+
+
 def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read_log_files([tmp_path / "train.log"])

@@ -45,6 +45,7 @@ PATTERNS: tuple[Pattern, ...] = (
     _pattern("out-of-memory", "cause", "outofmemoryerror", r"^(?:torch\.|torch\.cuda\.|[\w.]{0,60}\.)?OutOfMemoryError\b", _GPU),
     _pattern("out-of-memory", "cause", "out of memory", r"\b(?:CUDA|HIP|XPU)(?: error:)? out of memory\b", _GPU),
     _pattern("out-of-memory", "cause", "out of memory", r"\b(?:[Cc]uda fail(?:ed with error|ure) 2\b|cudaErrorMemoryAllocation)", _GPU),
+    _pattern("out-of-memory", "cause", "cuda failure", r"\bCuda failure (?:\d{1,4} )?'out of memory'", _GPU),
     _pattern("out-of-memory", "cause", "resource_exhausted", r"\bRESOURCE_EXHAUSTED: Out of memory\b", _GPU),
     _pattern("out-of-memory", "cause", "alloc_failed", r"\b(?:CUBLAS|CUDNN|CUSOLVER)_STATUS_ALLOC_FAILED\b", _GPU),
     _pattern("out-of-memory", "cause", "memoryerror", r"^(?:[\w.]{0,60}\.)?_?(?:Array)?MemoryError(?::|$)", _HOST),
@@ -68,6 +69,7 @@ PATTERNS: tuple[Pattern, ...] = (
     _pattern("gpu-error", "cause", "error: ", r"\b(?:CUDA|HIP)(?: driver)? error: (?!out of memory|device-side assert|invalid device ordinal)"),
     _pattern("gpu-error", "cause", "cuda runtime error", r"\bcuda runtime error \((?!2\))\d{1,4}\)"),
     _pattern("gpu-error", "error", "_status_", r"\b(?:CUBLAS|CUDNN|CUSOLVER)_STATUS_(?:EXECUTION_FAILED|INTERNAL_ERROR|MAPPING_ERROR)\b"),
+    _pattern("gpu-error", "error", "cuda failure", r"\bCuda failure (?:\d{1,4} )?'"),
     # ends that others decided
     _pattern("preemption", "cause", "due to preemption", r"\bDUE TO PREEMPTION\b"),
     _pattern("preemption", "cause", "preempted", r"\b(?:instance|node|job|cluster|vm|VM|machine|pod|worker|task)s? .{0,60}?\b(?:is|was|been|being|got) preempted\b"),
@@ -83,6 +85,8 @@ PATTERNS: tuple[Pattern, ...] = (
     _pattern("interrupted", "error", "death signal", r"\bReceived (?:1|2|Signals\.SIGINT|Signals\.SIGHUP) death signal\b"),
     _pattern("interrupted", "error", "got signal", r"\bSignalException: Process \d+ got signal: [12]\b"),
     _pattern("interrupted", "error", "keyboardinterrupt", r"^KeyboardInterrupt\b"),
+    _pattern("preemption", "cause", "no_capacity", r"(?i)\binterrupted_by_no_capacity\b"),
+    _pattern("interrupted", "error", "cancelled at", r"\*\*\* JOB \S{1,40} ON \S{1,80} CANCELLED AT \S{1,40} \*\*\*"),
     # losses
     _pattern("loss-not-finite", "cause", "nan", r"\bfound NaN in local (?:forward loss|grad norm)|\b[Uu]nexpected result nan\b"),
     _pattern("loss-not-finite", "cause", "loss is", r"\b[Ll]oss is (?:nan|NaN|inf|infinite|not finite)\b"),
@@ -101,16 +105,17 @@ PATTERNS: tuple[Pattern, ...] = (
     _pattern("communication-timeout", "timeout", "watchdog", r"\bWatchdog caught collective operation timeout\b|\bNCCL watchdog thread terminated\b"),
     _pattern("communication-timeout", "timeout", "nccl operations", r"\bSome NCCL operations have failed or timed out\b"),
     _pattern("communication-timeout", "timeout", "nccl", r"\bnccl(?:System|Remote|Internal)Error\b(?=:)"),
+    _pattern("communication-timeout", "timeout", "distbackenderror", r"^torch\.distributed\.DistBackendError\b"),
     _pattern("communication-timeout", "timeout", "timed out", r"\bTimed out (?:waiting \d+ms for (?:recv|send)|after \d+ seconds waiting for clients)\b|\bclient socket has timed out after\b"),
     _pattern("communication-timeout", "timeout", "gloo", r"\bgloo/transport/.{1,120}\b(?:[Cc]onnection (?:closed|reset) by peer|[Tt]imed out)\b"),
     _pattern("communication-timeout", "timeout", "diststore", r"\bDistStoreError\b|\bRendezvousTimeoutError\b"),
     # processes
     _pattern("crashed", "error", "fault", r"^Fatal Python error: (?:Segmentation fault|Bus error|Illegal instruction|Floating point exception)\b|^Segmentation fault\b"),
     _pattern("crashed", "error", "sig", r"\bSignal (?:11 \(SIGSEGV\)|7 \(SIGBUS\)|4 \(SIGILL\)|8 \(SIGFPE\)) received by PID\b|\bdied with <Signals\.SIG(?:SEGV|BUS|ILL|FPE)"),
-    _pattern("crashed", "error", "exitcode", r"\bfailed \(exitcode: -(?:11|7|4|8)\)"),
+    _pattern("crashed", "error", "code", r"\b(?:failed \(exitcode:|exits with return code =|terminated with code) -(?:11|7|4|8)\b"),
     _pattern("crashed", "consequence", "abort", r"^Fatal Python error: Aborted\b|\bSignal 6 \(SIGABRT\) received by PID\b|\bdied with <Signals\.SIGABRT"),
     _pattern("killed", "consequence", "sigkill", r"\bSignal 9 \(SIGKILL\) received by PID\b|\bdied with <Signals\.SIGKILL"),
-    _pattern("killed", "consequence", "exitcode", r"\bfailed \(exitcode: -9\)"),
+    _pattern("killed", "consequence", "code", r"\b(?:failed \(exitcode:|exits with return code =|terminated with code) -9\b"),
 )  # fmt: skip
 
 XID = re.compile(r"\bXid \(PCI:[0-9a-fA-F:.]{1,20}\): (\d{1,4})\b|\bXID (\d{1,4})\b")
@@ -122,3 +127,5 @@ LAUNCHERS = re.compile(
 """Exceptions of what started the training, which only repeat that it failed."""
 EXCEPTION = re.compile(r"^((?:[A-Za-z_]\w{0,60}\.){0,8}(?:[A-Z]\w{1,60}|error|timeout))(?::(?: |$)|$)")
 """The last line of a traceback."""
+BARE = ("SyntaxError: ", "IndentationError: ", "TabError: ")
+"""Exceptions that Python prints without a traceback."""

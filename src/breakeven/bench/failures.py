@@ -12,7 +12,16 @@ from math import isfinite
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from breakeven.bench.failure_patterns import EXCEPTION, LAUNCHERS, PATTERNS, XID, XID_MEANINGS, XIDS_SURVIVED, Weight
+from breakeven.bench.failure_patterns import (
+    BARE,
+    EXCEPTION,
+    LAUNCHERS,
+    PATTERNS,
+    XID,
+    XID_MEANINGS,
+    XIDS_SURVIVED,
+    Weight,
+)
 from breakeven.bench.log_reading import LogFollower, cleaned, ranks_of
 from breakeven.errors import InputError
 from breakeven.stats.quantiles import share_interval
@@ -33,7 +42,7 @@ _SIGNALS: dict[int, tuple[Kind, str]] = {
     11: ("crashed", "SIGSEGV"), 15: ("preemption", "SIGTERM"),
 }  # fmt: skip
 _PREFIX = re.compile(
-    r" ?(?:\[[^\[\]]{1,120}\]:?(?=[ \[A-Za-z]|$)|\[\d{1,6},\d{1,6}\]<std(?:out|err)>:|\d{1,6}:(?= |$)"
+    r" ?(?:\[(?!['\"])[^\[\]]{1,120}\]:?(?=[ \[A-Za-z]|$)|\[\d{1,6},\d{1,6}\]<std(?:out|err)>:|\d{1,6}:(?= |$)"
     r"|\d{4}-\d\d-\d\d[T ][\d:.,]{5,20}(?:Z|[+-]\d\d:?\d\d)?|\d\d:\d\d:\d\d[\d.,]{0,8}"
     r"|\([\w.() -]{1,60} pid=[^()]{1,80}\)"
     r"|[\w.-]{1,80}/\d{1,6}(?= )|[0-9a-f]{8} \|\||[A-Z][a-z]{2} [ \d]\d(?= \d\d:)"
@@ -184,6 +193,8 @@ class _Search:
             if len(self._tracebacks) < _MOST_RANKS:
                 self._tracebacks[ranks] = self._tracebacks.get(ranks, 0) + 1
             return False
+        if payload.startswith(BARE):
+            return True
         if not self._tracebacks.get(ranks) or EXCEPTION.match(payload) is None:
             return False
         self._tracebacks[ranks] -= 1
