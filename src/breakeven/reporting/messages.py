@@ -221,7 +221,7 @@ HINT_OPEN = "It must lie above {minimum:number} and be at most {maximum:number}.
 
 REASONS: dict[str, str] = {
     "no-steps-recorded": "no step was recorded",
-    "too-few-steps": "{steps:number} steps are too few once the first {warm_up:number} are left out",
+    "too-few-steps": "{steps:number} steps are too few once the first ({warm_up:number}) are left out",
     # replays
     "invariant-broken": "The numbers contradict themselves ({what}).",
     "nothing-succeeded": "No request succeeded ({failed} failed).",

@@ -103,8 +103,9 @@ def _speed(report: TrainReport, speed: Speed, words: Words) -> list[str]:
     rows.append((words("single steps"), ", ".join(told)))
     if speed.tokens_per_s is not None:
         rate = formats.significant(speed.tokens_per_s, 3, words.locale)
-        counted = words("padding not counted") if speed.counting == "non-padding" else words("padding counted")
-        rows.append((words("tokens/s"), f"{rate}  ({counted})"))
+        counted = {"non-padding": words("padding not counted"), "padded": words("padding counted")}
+        unsaid = words("whether padding counts is not said")
+        rows.append((words("tokens/s"), f"{rate}  ({counted.get(speed.counting or '', unsaid)})"))
     if speed.samples_per_s is not None:
         rows.append((words("samples/s"), formats.significant(speed.samples_per_s, 3, words.locale)))
     if report.training.peak_memory_bytes is not None:
@@ -112,7 +113,7 @@ def _speed(report: TrainReport, speed: Speed, words: Words) -> list[str]:
         rows.append((words("memory"), words("{peak} on one GPU at most", peak=peak)))
     width = max(len(name) for name, _ in rows)
     lines = [f"  {name:<{width}}  {value}" for name, value in rows]
-    text = words("{steps:number} steps count; the first {warm_up:number} of each attempt are left out.",
+    text = words("{steps:number} steps count, the first of each attempt left out ({warm_up:number}).",
                  steps=speed.steps, warm_up=speed.warm_up)  # fmt: skip
     return [*lines, *wrapped(text)]
 
