@@ -64,6 +64,8 @@ _PEAKS = {
     "fp8": "fp8_dense_flop_per_s",
 }
 _AS_BF16 = frozenset({"bf16", "fp16", "tf32"})
+_MAY_FAIL = frozenset({"matmul-fp8"})
+"""What an older torch cannot do on a good card."""
 _WORST_FIRST = ("other-sku", "below", "throttled", "unknown", "as-its-sku")
 REFUSED = frozenset({"other-sku", "below", "throttled"})
 """Verdicts by which a machine is not what was rented."""
@@ -200,7 +202,7 @@ def judge(one: GpuMeasured, asked: str | None) -> GpuVerdict:
         return GpuVerdict(one, gpu, "throttled", tuple(slowed), checks)
     doubts = [*_doubts(checks, one.index), *_failures(one)]
     is_held = {"memory", "matmul"} <= {check.what.partition("-")[0] for check in checks if check.holds}
-    if is_held and not one.failed:
+    if is_held and not one.failed.keys() - _MAY_FAIL:
         return GpuVerdict(one, gpu, "as-its-sku", tuple(doubts), checks)
     return GpuVerdict(one, gpu, "unknown", tuple(doubts) or (_nothing(one, gpu),), checks)
 

@@ -370,9 +370,9 @@ def _take(line: Mapping[str, Any], told: Telemetry) -> None:
         told.samples.append(
             Sample(line["t"], int(line.get("wall_ns") or 0), gpus, machine if isinstance(machine, dict) else {})
         )
-    elif what == "note" and line.get("code") in _NOTES:
+    elif what == "note" and (code := line.get("code")) in _NOTES:
         values = line.get("values")
-        told.notes += (Reason(str(line["code"]), **(values if isinstance(values, dict) else {})),)
+        told.notes += (Reason(str(code), **(values if isinstance(values, dict) else {})),)
     told.has_end = what == "end"
 
 

@@ -89,7 +89,9 @@ def _expectation(report: HostReport, words: Words) -> list[str]:
     checks = [check for one in report.gpus for check in one.checks]
     if not checks:
         return []
-    text = words("Expected: four fifths of the share of the catalog's dense peak and bandwidth that is published.")
+    text = words(
+        "Expected: four fifths of the share of the catalog's dense peak and bandwidth that is published for such cards."
+    )
     if any(check.expected_source for check in checks):
         text += " " + words("Shares of the peak: {source}.", source=ACHIEVED_SOURCE)
     return wrapped(text)
@@ -137,10 +139,11 @@ def _bus(report: HostReport, words: Words) -> list[str]:
             lines.extend(wrapped(text + _link(one, words)))
     rates = [rate for *_, rate in report.between.pairs]
     if rates:
-        text = words.count(
-            len(rates), "Between the two GPUs: {high} GB/s ({direct} direct).",
-            "Between GPUs: {low} to {high} GB/s over {n} pairs ({direct} direct).", low=_short(min(rates), _GIGA, words),
-            high=_short(max(rates), _GIGA, words), direct=sum(1 for one in report.between.pairs if one[2]),
+        low, high = _short(min(rates), _GIGA, words), _short(max(rates), _GIGA, words)
+        text = words(
+            "Between GPUs: {rates} GB/s (direct: {direct} of {pairs} pairs).", pairs=len(rates),
+            rates=low if low == high else words("{low} to {high}", low=low, high=high),
+            direct=sum(1 for one in report.between.pairs if one[2]),
         )  # fmt: skip
         lines.extend(wrapped(text))
     if report.between.all_reduce_bytes_per_s is not None:
