@@ -170,7 +170,7 @@ def look(nvml: Nvml) -> Seen:
     note = None
     if not gpus:
         note = Reason("nvml-failed", problem="nvmlDeviceGetCount") if count is None else Reason("no-gpu")
-    cuda = nvml.ask("nvmlSystemGetCudaDriverVersion")
+    cuda = nvml.ask("nvmlSystemGetCudaDriverVersion_v2") or nvml.ask("nvmlSystemGetCudaDriverVersion")
     return Seen(
         gpus, note, _text(nvml.ask("nvmlSystemGetDriverVersion")),
         f"{cuda // 1000}.{cuda % 1000 // 10}" if isinstance(cuda, int) else None, tuple(notes),
