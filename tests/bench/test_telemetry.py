@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from breakeven.bench.telemetry import Sampler, Telemetry, lagging, read_telemetry
+from breakeven.bench.telemetry import Levels, Sampler, Telemetry, lagging, read_telemetry
 from breakeven.errors import InputError, Reason
 from tests.bench.fake_nvml import FakeGpu, FakeNvml
 
@@ -57,7 +57,7 @@ def test_samples_of_gpus_and_machine(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert [one["gpu"] for one in told.gpus] == ["nvidia-h100-sxm-80gb"] * 2
     summary = told.summary()
     assert [one.name for one in summary.gpus] == ["NVIDIA H100 80GB HBM3"] * 2
-    assert summary.gpus[0].levels["power_w"] == (600, 600, 600, 600)
+    assert summary.gpus[0].levels["power_w"] == Levels(600, 600, 600, 600)
     assert (summary.gpus[0].throttled, summary.gpus[1].throttled) == ({}, {"sw-power-cap": 1.0})
     assert summary.machine["memory_available_bytes"].mean > 0
     assert summary.notes == ()
@@ -150,8 +150,8 @@ def test_levels_are_mean_and_quantiles(tmp_path: Path) -> None:
         *(line(n, {"index": 0, "power_w": float(n)}, machine={"cpu_pct": 2.0 * n}) for n in range(1, 101)),
     )
     summary = told.summary()
-    assert summary.gpus[0].levels["power_w"] == (50.5, 5, 50, 95)
-    assert summary.machine["cpu_pct"] == (101, 10, 100, 190)
+    assert summary.gpus[0].levels["power_w"] == Levels(50.5, 5, 50, 95)
+    assert summary.machine["cpu_pct"] == Levels(101, 10, 100, 190)
     assert summary.seconds == pytest.approx(99)
     assert told.between(10 * NS, 20 * NS).summary().samples == 10
 
@@ -162,8 +162,9 @@ def test_energy_is_the_counter_else_the_integral_of_power(tmp_path: Path) -> Non
         for n in range(11)
     ]
     first, second = written(tmp_path / "t", *lines).summary().gpus
-    assert (first.energy_j, first.energy_by) == (pytest.approx(1100), "counter")
-    assert (second.energy_j, second.energy_by) == (pytest.approx(1050), "power")
+    assert (first.energy_by, second.energy_by) == ("counter", "power")
+    assert first.energy_j == pytest.approx(1100)
+    assert second.energy_j == pytest.approx(1050)
     reset = [line(n, {"index": 0, "energy_j": value}) for n, value in enumerate([100, 200, 50, 150])]
     assert written(tmp_path / "t", *reset).summary().gpus[0].energy_j == pytest.approx(250)
     assert written(tmp_path / "t", line(0, {"index": 0, "power_w": 5.0})).summary().gpus[0].energy_j is None

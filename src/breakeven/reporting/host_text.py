@@ -44,13 +44,21 @@ def _why(report: HostReport, words: Words) -> list[str]:
         lines.extend(wrapped(words("Rented as {gpu:gpu}.", gpu=report.asked)))
     if report.reason is not None:
         lines.extend(wrapped(words.reason(report.reason)))
+    told: dict[tuple[str, ...], list[int]] = {}
     for one in report.gpus:
         name = words.gpu(one.gpu) if one.gpu is not None else formats.printable(one.measured.name)
-        text = words("GPU {index}, {name}: {verdict:code}.", index=one.measured.index, name=name, verdict=one.verdict)
+        reasons = [reason for reason in one.reasons if report.reason is None or reason.code != "not-measured"]
+        key = (name, one.verdict, *(words.reason(reason) for reason in reasons))
+        told.setdefault(key, []).append(one.measured.index)
+    for (name, verdict, *texts), indices in told.items():
+        text = words("GPU {index}, {name}: {verdict:code}.", index=_indices(indices), name=name, verdict=verdict)
         lines.extend(wrapped(text))
-        told = [reason for reason in one.reasons if report.reason is None or reason.code != "not-measured"]
-        lines.extend(line for reason in told for line in wrapped(words.reason(reason), "    ", "    "))
+        lines.extend(line for text in texts for line in wrapped(text, "    ", "    "))
     return ["", *lines] if lines else []
+
+
+def _indices(indices: Sequence[int]) -> str:
+    return ", ".join(str(index) for index in indices)
 
 
 def _short(value: float | None, unit: float, words: Words) -> str:
@@ -103,40 +111,52 @@ def _load(report: HostReport, words: Words, style: Style) -> list[str]:
     if not held or report.load_s is None:
         return []
     rows = [_load_row(one, words) for one in held]
-    head = [words("under load"), "TFLOP/s", "MHz", "°C" if style.has_unicode else "C", "W", words("clocks lowered by")]
+    head = [words("under load"), "TFLOP/s", "MHz", "°C" if style.has_unicode else "C", "W"]
     text = words("All GPUs at once for {seconds:number} s:", seconds=round(report.load_s, 1))
-    return ["", f"  {text}", *("  " + line for line in table_of(rows, head, style))]
+    lines = ["", f"  {text}", *("  " + line for line in table_of(rows, head, style))]
+    slowed: dict[str, list[int]] = {}
+    for one in held:
+        slowed.setdefault(_slowed_by(one, words), []).append(one.measured.index)
+    for by, indices in slowed.items():
+        if by:
+            lines.extend(wrapped(words("Clocks of GPU {index} were lowered by: {by}.", index=_indices(indices), by=by)))
+    return lines
 
 
 def _load_row(one: GpuVerdict, words: Words) -> list[str]:
     load = one.measured.load
     levels = {} if load is None else load.levels
-    throttled = {} if load is None else load.throttled
 
     def middle(name: str) -> str:
         return "" if name not in levels else formats.number(levels[name].p50, 0, words.locale)
 
-    slowed = ", ".join(
-        words("{reason:code} {share:pct}", reason=reason, share=100 * share) for reason, share in throttled.items()
-    )
     return [
         words("GPU {index}", index=one.measured.index),
         _short(one.measured.sustained_flop_per_s, _TERA, words),
-        middle("sm_clock_mhz"), middle("temperature_c"), middle("power_w"), slowed,
-    ]  # fmt: skip
+        middle("sm_clock_mhz"),
+        middle("temperature_c"),
+        middle("power_w"),
+    ]
+
+
+def _slowed_by(one: GpuVerdict, words: Words) -> str:
+    throttled = {} if one.measured.load is None else one.measured.load.throttled
+    return ", ".join(
+        words("{reason:code} {share:pct}", reason=reason, share=100 * share)
+        for reason, share in sorted(throttled.items(), key=lambda item: -item[1])
+    )
 
 
 def _bus(report: HostReport, words: Words) -> list[str]:
     lines = []
+    told: dict[str, list[int]] = {}
     for one in report.gpus:
-        measured = one.measured
-        if measured.to_gpu_bytes_per_s is not None and measured.to_host_bytes_per_s is not None:
-            text = words(
-                "GPU {index}, to and from the host: {to} and {back} GB/s", index=measured.index,
-                to=_short(measured.to_gpu_bytes_per_s, _GIGA, words),
-                back=_short(measured.to_host_bytes_per_s, _GIGA, words),
-            )  # fmt: skip
-            lines.extend(wrapped(text + _link(one, words)))
+        to, back = one.measured.to_gpu_bytes_per_s, one.measured.to_host_bytes_per_s
+        if to is not None and back is not None:
+            text = words("{to} and {back} GB/s", to=_short(to, _GIGA, words), back=_short(back, _GIGA, words))
+            told.setdefault(text + _link(one, words), []).append(one.measured.index)
+    for text, indices in told.items():
+        lines.extend(wrapped(words("GPU {index}, to and from the host: {text}", index=_indices(indices), text=text)))
     rates = [rate for *_, rate in report.between.pairs]
     if rates:
         low, high = _short(min(rates), _GIGA, words), _short(max(rates), _GIGA, words)
