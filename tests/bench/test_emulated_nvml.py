@@ -7,15 +7,14 @@ import os
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 pytestmark = pytest.mark.shared
 
+ROOT = Path(__file__).parents[2]
 PROGRAM = """
 import json, sys, time
 from dataclasses import asdict
@@ -106,3 +105,21 @@ def test_other_names(library: Path, tmp_path: Path) -> None:
     told = run(library, tmp_path, seconds=0.1, FAKE_NVML_NAME="NVIDIA A100-SXM4-40GB")
     assert told["seen"][0]["gpu"] is None
     assert "memory-contradicts-name" in told["notes"]
+
+
+def test_the_check_of_a_gpu_machine(library: Path) -> None:
+    def check(**environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, str(ROOT / "scripts" / "gpu_check.py"), "--seconds", "1.5"],
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parent / "fake_torch"), **environment},
+            capture_output=True, text=True, check=False, timeout=120,
+        )  # fmt: skip
+
+    good = check(LD_LIBRARY_PATH=str(library))
+    assert good.returncode == 0, good.stdout + good.stderr
+    assert "all plausible" in good.stdout
+    slow = check(LD_LIBRARY_PATH=str(library), FAKE_TORCH_BF16="3e14")
+    assert slow.returncode == 1
+    assert "NOT PLAUSIBLE: GPU 0: below" in slow.stdout
+    none = check(LD_LIBRARY_PATH=str(library), FAKE_NVML_GPUS="0")
+    assert (none.returncode, none.stdout) == (3, "no GPU was checked: The NVIDIA driver sees no GPU.\n")
