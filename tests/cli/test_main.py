@@ -338,6 +338,7 @@ def test_help_of_every_command_has_an_example(capsys: pytest.CaptureFixture[str]
         ("bench", "plan"),
         ("bench", "serve"),
         ("bench", "calibrate"),
+        ("bench", "host"),
         ("bench", "compare"),
         ("evidence", "add"),
         ("evidence", "check"),

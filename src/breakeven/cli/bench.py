@@ -1,4 +1,4 @@
-"""`breakeven bench plan|serve|train|calibrate|import|list|show|compare`."""
+"""`breakeven bench plan|serve|train|calibrate|host|import|list|show|compare`."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from breakeven.reporting.translations import translated
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser
+    from collections.abc import Callable
     from typing import Any
 
     from breakeven.reporting.translations import Locale
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
     """The arguments of `bench`."""
-    add = verb_adder(parser, "plan|serve|train|calibrate|import|list|show|compare", locale)
+    add = verb_adder(parser, "plan|serve|train|calibrate|host|import|list|show|compare", locale)
     planning = add(
         "plan",
         "a locked plan for a job: of a replay (prompts, load, acceptance) or of a training, for every candidate",
@@ -62,6 +63,7 @@ def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
     )
     _add_clock(calibrating, locale)
     calibrating.set_defaults(run=run_calibrate)
+    hosting = _add_host(add, locale)
     importing = add(
         "import",
         "results of vllm bench serve, guidellm or aiperf, or the log of a training, as measurements of a job",
@@ -103,8 +105,28 @@ def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
     for verb in (serving, training, importing, listing, showing, comparing):
         told = translated("where runs are kept (default: BREAKEVEN_RUNS, or the user's data folder)", locale)
         verb.add_argument("--runs", metavar="FOLDER", help=told)
-    for verb in (planning, serving, training, calibrating, importing, listing, showing, comparing):
+    for verb in (planning, serving, training, calibrating, hosting, importing, listing, showing, comparing):
         add_output_options(verb, locale)
+
+
+def _add_host(add: Callable[[str, str, str], ArgumentParser], locale: Locale) -> ArgumentParser:
+    parser = add(
+        "host",
+        "an acceptance test of a rented machine: is each GPU as fast as its SKU, and what is around it",
+        "Example: breakeven bench host --gpu nvidia-h100-sxm-80gb --folder /workspace",
+    )
+    told = translated("the exact SKU that was rented (default: what each GPU calls itself)", locale)
+    parser.add_argument("--gpu", metavar="GPU", help=told)
+    told = translated("how long the GPUs are held under load (default: 20)", locale)
+    parser.add_argument("--seconds", metavar="X", type=number("--seconds"), default=20.0, help=told)
+    told = translated("measure how fast this address is downloaded from (http or https)", locale)
+    parser.add_argument("--download", metavar="U", help=told)
+    told = translated("measure the disk of this folder (default: the current one)", locale)
+    parser.add_argument("--folder", metavar="FOLDER", default=".", help=told)
+    told = translated("the Python of the environment with torch (default: this one)", locale)
+    parser.add_argument("--python", metavar="F", help=told)
+    parser.set_defaults(run=run_host)
+    return parser
 
 
 def _add_serving(parser: ArgumentParser, locale: Locale) -> None:
@@ -293,6 +315,33 @@ def run_calibrate(arguments: Any) -> int:
         )  # fmt: skip
         sys.stdout.write(text + "\n")
     return UndecidableError.exit_status if found["why_void"] else 0
+
+
+def run_host(arguments: Any) -> int:
+    """Test a rented machine."""
+    from breakeven.actions.host import check_host  # noqa: PLC0415
+    from breakeven.errors import UndecidableError  # noqa: PLC0415
+    from breakeven.reporting.host_text import host_document, host_text  # noqa: PLC0415
+    from breakeven.reporting.json_documents import dumps  # noqa: PLC0415
+    from breakeven.reporting.words import Words  # noqa: PLC0415
+
+    def show(what: str) -> None:
+        sys.stderr.write(f"\r{what:<30}")
+        sys.stderr.flush()
+
+    is_shown = not arguments.quiet and sys.stderr.isatty()
+    report = check_host(
+        arguments.gpu, seconds=arguments.seconds, download=arguments.download, folder=arguments.folder,
+        python=arguments.python, progress=show if is_shown else None,
+    )  # fmt: skip
+    if is_shown:
+        sys.stderr.write("\r" + " " * 30 + "\r")
+    words = Words(arguments.locale)
+    if arguments.json:
+        sys.stdout.write(dumps(host_document(report, words)))
+    else:
+        sys.stdout.write(host_text(report, words, style_of(arguments)))
+    return 0 if report.is_accepted else UndecidableError.exit_status
 
 
 def run_import(arguments: Any) -> int:
