@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from breakeven.actions.market import load_offers
     from breakeven.actions.predict import predict
     from breakeven.actions.rent_or_api import rent_or_api
+    from breakeven.bench.recorders.loop import record_steps
     from breakeven.decisions.decision import Decision
     from breakeven.jobs.job import Job
     from breakeven.offers.offer import Offer
@@ -33,6 +34,7 @@ _HOMES = {
     "load_job": "breakeven.actions.job_files",
     "load_offers": "breakeven.actions.market",
     "predict": "breakeven.actions.predict",
+    "record_steps": "breakeven.bench.recorders.loop",
     "rent_or_api": "breakeven.actions.rent_or_api",
     "Decision": "breakeven.decisions.decision",
     "Job": "breakeven.jobs.job",
@@ -54,6 +56,7 @@ __all__ = [
     "load_job",
     "load_offers",
     "predict",
+    "record_steps",
     "rent_or_api",
 ]
 

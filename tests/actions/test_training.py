@@ -14,11 +14,13 @@ from breakeven.actions.paired import Against, compare_pair, follow_pair
 from breakeven.actions.runs import find_run, list_runs
 from breakeven.actions.train_plan import bench_plan, content_digest, load_train_plan
 from breakeven.actions.training import TrainOptions, bench_train, show_training
+from breakeven.actions.training_import import import_training
 from breakeven.bench.report import Machine
 from breakeven.cli.main import main
 from breakeven.errors import InputError
 from breakeven.jobs.locking import written_plan
 from breakeven.jobs.train_plan import TrainPlan
+from tests.bench.fake_nvml import FakeGpu, FakeNvml
 
 A100, H100 = "nvidia-a100-sxm-80gb", "nvidia-h100-sxm-80gb"
 JOB = """
@@ -240,3 +242,99 @@ def test_a_job_that_serves_is_not_trained(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         bench_plan(path, steps=3)
     assert caught.value.code == "only-for-training"
+
+
+def test_gpus_are_known_by_what_the_driver_says(runs: str, book: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pynvml", FakeNvml([FakeGpu(gpu_pct=60), FakeGpu(gpu_pct=60)]))
+    report = trained(runs, loop(400, 0.01), offers=[book])
+    machine = report.about["machine"]
+    assert (machine["gpu"], machine["gpus"], report.usd_per_h) == (H100, 2, 4.0)
+    assert [one["name"] for one in report.about["gpus"]] == ["NVIDIA H100 80GB HBM3"] * 2
+    assert len(report.telemetry.gpus) == 2
+    assert report.bottleneck.gpu_busy == pytest.approx(0.6)
+    assert report.bottleneck.waiting_share == pytest.approx(0.4, abs=0.01)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
+    one = trained(runs, loop(10, 0.001), offers=[book])
+    assert (one.about["machine"]["gpus"], one.about["gpus"][0]["index"]) == (1, 1)
+    with pytest.raises(InputError) as caught:
+        trained(runs, loop(10, 0.001), machine=Machine(gpu=A100))
+    assert caught.value.code == "gpu-not-as-told"
+
+
+def test_without_gpus_that_is_noted_and_the_rest_recorded(runs: str, capsys: pytest.CaptureFixture[str]) -> None:
+    report = trained(runs, loop(300, 0.01))
+    assert report.notes
+    assert report.telemetry.machine
+    assert report.bottleneck.gpu_busy is None
+    assert main(["bench", "show", report.run, "--runs", runs, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["bottleneck"]["shares"]["unknown"] > 0.5
+    assert document["notes"][0]["text"]
+
+
+def test_every_attempt_that_failed_is_told(runs: str, job: Path, tmp_path: Path, capsys: Any) -> None:
+    path = tmp_path / "plan.yaml"
+    path.write_text(written_plan(bench_plan(job, steps=30)))
+    fails = "import sys; print('torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB'); sys.exit(1)"
+    failed = trained(runs, [sys.executable, "-c", fails], plan_path=path)
+    assert (failed.failures[0].kind, failed.has_failed) == ("out-of-memory", True)
+    assert failed.success.attempts == 1
+    flaky = (
+        "import os, pathlib, signal, sys\n"
+        f"mark = pathlib.Path({str(tmp_path / 'mark')!r})\n"
+        "if not mark.exists():\n    mark.touch(); os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    command = loop(30, 0.002)
+    report = trained(runs, [*command[:2], flaky + command[2], *command[3:]], plan_path=path, options={"restarts": 2})
+    assert [one.kind for one in report.interruptions] == ["killed"]
+    assert (report.failures, report.has_failed) == ((), False)
+    assert (report.success.accepted, report.success.attempts) == (1, 2)
+    assert report.success.low < 0.5 < report.success.high
+    assert main(["bench", "show", report.run, "--runs", runs]) == 0
+    text = capsys.readouterr().out
+    assert "Attempt 1 ended: killed (SIGKILL)" in text
+    assert "Of 2 runs of this plan" in text
+
+
+def test_a_log_alone_is_read_under_watch(runs: str, job: Path, tmp_path: Path) -> None:
+    code = (
+        "import time\n"
+        "for n in range(1, 21):\n"
+        "    time.sleep(0.12); print(f'step: {n}  loss: {5 / n:.4f}  memory: 1.00GiB(2%)  tps: 1,000')\n"
+    )
+    store = f"sqlite:///{tmp_path / 'store.sqlite'}"
+    machine = Machine(job=str(job), gpu=A100, usd_per_h=1.0)
+    report = trained(runs, [sys.executable, "-c", code], machine=machine, store=store)
+    assert report.training.framework == "torchtitan"
+    assert report.training.losses[20] == 0.25
+    assert report.training.speed.step_s == pytest.approx(8 * 512 / 1000)  # as the log says, not as it came
+    assert report.training.speed.tokens_per_s == pytest.approx(1000)
+    assert report.recorded
+
+
+def test_logs_of_others_are_taken_over(runs: str, job: Path, tmp_path: Path, capsys: Any) -> None:
+    old, new = tmp_path / "train.log.1", tmp_path / "train.log"
+    line = " iteration {n:8}/ 100 | consumed samples: {s} | elapsed time per iteration (ms): {ms} | lm loss: {loss}E+00 |\n"
+    told = [line.format(n=n, s=8 * n, ms=900 + n % 3 * 50, loss=round(9 / n, 4)) for n in range(1, 41)]
+    old.write_text("".join(told[:20]))
+    new.write_text("".join(told[20:]) + " iteration 41/ 100 | consu")
+    assert main(["bench", "import", str(new), str(old), "--job", str(job), "--runs", runs, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["framework"], document["attempts"]["steps"]) == ("megatron", 40)
+    assert document["speed"]["step_s"]["mean"] == pytest.approx(0.95, rel=0.01)
+    assert document["speed"]["tokens_per_s"] == pytest.approx(8 * 512 / 0.95, rel=0.01)
+    (tmp_path / "x.log").write_text("nothing of use\n")
+    assert main(["bench", "import", str(tmp_path / "x.log"), "--runs", runs]) == 2
+    assert "megatron" in capsys.readouterr().err
+    (tmp_path / "trainer_state.json").write_text('{"log_history": []}')
+    assert main(["bench", "import", str(tmp_path / "trainer_state.json"), "--runs", runs]) == 2
+
+
+@pytest.mark.shared
+def test_real_samples_are_taken_over(runs: str, shared: Path, tmp_path: Path) -> None:
+    state = tmp_path / "trainer_state.json"
+    state.write_bytes((shared / "recipes" / "samples" / "hf-trainer_state.json").read_bytes())
+    report = import_training([state], runs=runs)
+    assert report.training.speed is not None
+    assert report.training.losses[20] == pytest.approx(6.090025329589844)
+    assert report.training.speed.tokens_per_s == pytest.approx((5563 - 1413 - 282) / (2.3769 - 0.7045), rel=0.1)

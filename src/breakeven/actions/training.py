@@ -9,7 +9,7 @@ import shlex
 import shutil
 import socket
 import time
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,8 +19,10 @@ from breakeven.actions.replay_costs import MachinePrice, prices_of
 from breakeven.actions.runs import find_run, runs_folder
 from breakeven.actions.train_plan import load_train_plan
 from breakeven.actions.training_runs import train_report
+from breakeven.bench.nvml import find_gpus, visible
 from breakeven.bench.report import Machine, TrainReport
 from breakeven.bench.session import new_run_folder, write_owned
+from breakeven.bench.telemetry import TELEMETRY_NAME, Sampler
 from breakeven.bench.watch import Glance, Limits, Watched, shown_environment, watch
 from breakeven.errors import InputError
 from breakeven.gpus import catalog
@@ -30,6 +32,7 @@ from breakeven.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from breakeven.bench.nvml import SeenGpu
     from breakeven.jobs.job import Job
     from breakeven.jobs.train_plan import TrainPlan
 
@@ -72,8 +75,8 @@ def bench_train(
     Raises: InputError for a command that is not there, wrong plans and options; ExternalError where it cannot start.
     """
     machine, options = machine or Machine(), options or TrainOptions()
-    if machine.gpu is not None:
-        machine = replace(machine, gpu=catalog.find(machine.gpu).id)
+    gpus = visible(find_gpus(), os.environ).gpus
+    machine = _checked(machine, gpus)
     if not command or shutil.which(command[0]) is None:
         raise InputError("no-command", text=command[0] if command else "")
     plan = None if plan_path is None else load_train_plan(plan_path)
@@ -89,18 +92,40 @@ def bench_train(
         settles = Settling(find_run(options.until_settled, options.runs), against)
         settles.check(machine)
     run = new_run_folder(runs_folder(options.runs))
-    _write_about(run, command, plan, machine, options)
+    _write_about(run, command, plan, machine, options, gpus)
+    pid: int | None = None
 
     def look(glance: Glance) -> str | None:
+        nonlocal pid
+        pid = glance.pid
         if progress is not None:
             progress(glance)
         return None if settles is None else settles.why_over(run)
 
-    watched = watch(run, command, _limits(plan, options, prices), echo=echo, look=look)
+    with Sampler(run / TELEMETRY_NAME, processes=lambda: pid):
+        watched = watch(run, command, _limits(plan, options, prices), echo=echo, look=look)
     report = finished_training(run, watched, machine, job, runs=options.runs, offers=offers, store=store)
     if settles is not None:
         report.paired, report.not_compared = settles.last, settles.refused
     return report
+
+
+def _checked(machine: Machine, gpus: Sequence[SeenGpu]) -> Machine:
+    """The machine with the exact SKU and number of the GPUs that the training will see.
+
+    Raises: InputError `gpu-not-as-told` where they are not those it was said to have.
+    """
+    told = None if machine.gpu is None else catalog.find(machine.gpu).id
+    if not gpus:
+        return replace(machine, gpu=told)
+    found = {one.gpu for one in gpus}
+    for one in gpus:
+        possible = one.candidates if one.gpu is None else (one.gpu,)
+        if told is not None and possible and told not in possible:
+            raise InputError("gpu-not-as-told", key="--gpu", text=told, found=one.name, index=one.index)
+    if told is None and len(found) == 1:
+        return replace(machine, gpu=next(iter(found)), gpus=len(gpus) if machine.gpus == 1 else machine.gpus)
+    return replace(machine, gpu=told)
 
 
 def _limits(plan: TrainPlan | None, options: TrainOptions, prices: Sequence[MachinePrice]) -> Limits:
@@ -115,7 +140,12 @@ def _limits(plan: TrainPlan | None, options: TrainOptions, prices: Sequence[Mach
 
 
 def _write_about(
-    run: Path, command: Sequence[str], plan: TrainPlan | None, machine: Machine, options: TrainOptions
+    run: Path,
+    command: Sequence[str],
+    plan: TrainPlan | None,
+    machine: Machine,
+    options: TrainOptions,
+    gpus: Sequence[SeenGpu],
 ) -> None:
     about: dict[str, Any] = {
         "format": 1,
@@ -130,6 +160,7 @@ def _write_about(
         "host": socket.gethostname(),
         "cores": os.cpu_count(),
         "environment": shown_environment(),
+        "gpus": [asdict(one) for one in gpus],
         "model": None if plan is None else plan.model,
         "plan_digest": None if plan is None else plan.digest,
         "warm_up": (5 if plan is None else plan.warm_up) if options.warm_up is None else options.warm_up,

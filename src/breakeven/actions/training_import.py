@@ -12,7 +12,7 @@ from breakeven.actions.days import read_day
 from breakeven.actions.job_files import load_job
 from breakeven.actions.runs import runs_folder
 from breakeven.actions.training import finished_training
-from breakeven.bench.log_reading import read_log_files
+from breakeven.bench.log_reading import in_order, read_log_files
 from breakeven.bench.logged import LogContext, process_of_log, read_trainer_state
 from breakeven.bench.report import Machine, TrainReport
 from breakeven.bench.session import new_run_folder, write_owned
@@ -78,7 +78,7 @@ def import_training(
     about: dict[str, Any] = {
         "format": 1,
         "kind": "train",
-        "imported": [str(path) for path in paths],
+        "imported": [str(path) for path in in_order([Path(path).absolute() for path in paths])],
         "command": str(paths[0]),
         "started": datetime.now(UTC).isoformat(timespec="seconds") if day is None else read_day(day).isoformat(),
         "breakeven": __version__,

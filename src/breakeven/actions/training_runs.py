@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from breakeven.actions.job_files import load_job
 from breakeven.actions.runs import about_of, kind_of, read_json, runs_folder
+from breakeven.bench.bottleneck import bottleneck_of
 from breakeven.bench.failures import Failure, SuccessRate, find_failures, success_rate
 from breakeven.bench.lines import read_lines
 from breakeven.bench.logged import LogContext, process_of_log, read_console
 from breakeven.bench.report import TrainReport
 from breakeven.bench.steps import Process, read_processes
+from breakeven.bench.telemetry import TELEMETRY_NAME, read_telemetry
 from breakeven.bench.training import Training, training_of
 from breakeven.bench.watch import CHUNKS, CONSOLE, WATCH
 from breakeven.errors import Reason
@@ -55,6 +57,7 @@ def train_report(run: Path, *, runs: str | None = None, is_whole: bool = True) -
         *before, report.failures = failures_of(report, events)
         report.interruptions = tuple(one[0] for one in before if one)
         report.success = _success(report, runs)
+        _look_at_machine(report)
     report.recorded = list((read_json(run / "result.json") or {}).get("recorded", []))
     return report
 
@@ -113,6 +116,8 @@ def failures_of(report: TrainReport, events: Sequence[Mapping[str, Any]]) -> lis
     Where nobody watched there is one attempt, that of the recording.
     """
     console, attempts = report.folder / CONSOLE, report.training.attempts
+    if "imported" in report.about:
+        return [_told_by_logs(report)]
     if not console.exists():
         has_end = None if attempts is None else attempts.has_end
         return [() if has_end is None else find_failures([], exit_status=None, has_end=has_end)]
@@ -139,6 +144,17 @@ def failures_of(report: TrainReport, events: Sequence[Mapping[str, Any]]) -> lis
     return found or [()]
 
 
+def _told_by_logs(report: TrainReport) -> tuple[Failure, ...]:
+    """What logs taken over tell of a failure; that they simply stop tells nothing, for they may have been copied."""
+    attempts, lines = report.training.attempts, list[str]()
+    for name in report.about["imported"]:
+        path = Path(name)
+        if path.exists() and path.suffix != ".json":
+            lines.extend(_lines_between(path, 0, None))
+    found = find_failures(lines, exit_status=None, has_end=True if attempts is not None and attempts.has_end else None)
+    return tuple(one for one in found if one.kind != "unknown")
+
+
 def _lines_between(console: Path, begin: int, end: int | None) -> Iterator[str]:
     """The lines of a part of the output; of a long one, of its end."""
     size = console.stat().st_size if end is None else end
@@ -147,6 +163,29 @@ def _lines_between(console: Path, begin: int, end: int | None) -> Iterator[str]:
         stream.seek(begin)
         text = stream.read(max(0, size - begin)).decode("utf-8", errors="replace")
     return iter(re.split(r"[\r\n]+", text))
+
+
+def _look_at_machine(report: TrainReport) -> None:
+    """Add what GPUs and machine did during the steps that count, and what that says of their bottleneck."""
+    path, speed, attempts = report.folder / TELEMETRY_NAME, report.training.speed, report.training.attempts
+    telemetry = read_telemetry(path) if path.exists() else None
+    if telemetry is not None:
+        report.notes = telemetry.notes
+    if speed is None or attempts is None:
+        return
+    if telemetry is not None:
+        steps = attempts.measured
+        begin_ns = steps[0].end_ns - round(steps[0].step_s * 1e9)
+        mine = [one for one in telemetry.gpus if _is_of_run(one, report)]
+        telemetry = telemetry.between(begin_ns, steps[-1].end_ns).of_gpus([int(one["index"]) for one in mine])
+        report.telemetry = telemetry.summary() if telemetry.samples else None
+    report.bottleneck = bottleneck_of(speed.wait_share, telemetry)
+
+
+def _is_of_run(gpu: Mapping[str, Any], report: TrainReport) -> bool:
+    """Whether a GPU of the machine is one that the training could see."""
+    seen = report.about.get("gpus")
+    return not seen or any(one.get("index") == gpu.get("index") for one in seen)
 
 
 def _success(report: TrainReport, runs: str | None) -> SuccessRate | None:

@@ -109,6 +109,8 @@ class TrainReport:
     """Why each attempt before the last ended."""
     success: SuccessRate | None = None
     """Of all ended runs of its plan on the same GPU, this one among them; None without a plan."""
+    notes: tuple[Reason, ...] = ()
+    """What the telemetry says of itself and the machine: no GPU seen, a lost one, gaps."""
     bottleneck: Bottleneck | None = None
     telemetry: Summary | None = None
     offer: Offer | None = None

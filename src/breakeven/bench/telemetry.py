@@ -220,6 +220,15 @@ class Telemetry:
         """The samples of a stretch of monotonic time."""
         return replace(self, samples=[one for one in self.samples if begin_ns <= one.at_ns <= end_ns])
 
+    def of_gpus(self, indices: Sequence[int]) -> Telemetry:
+        """The same samples with those GPUs alone."""
+        kept = frozenset(indices)
+        samples = [
+            one._replace(gpus={index: told for index, told in one.gpus.items() if index in kept})
+            for one in self.samples
+        ]
+        return replace(self, samples=samples, gpus=tuple(one for one in self.gpus if one.get("index") in kept))
+
     def summary(self) -> Summary:
         """What the samples say together."""
         indices = sorted({index for one in self.samples for index in one.gpus})

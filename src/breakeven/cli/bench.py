@@ -64,21 +64,7 @@ def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
     _add_clock(calibrating, locale)
     calibrating.set_defaults(run=run_calibrate)
     hosting = _add_host(add, locale)
-    importing = add(
-        "import",
-        "results of vllm bench serve, guidellm or aiperf, or the log of a training, as measurements of a job",
-        "Example: breakeven bench import result.json --job serve-8b.yaml --gpu nvidia-a100-sxm-80gb",
-    )
-    told = translated("a result file (JSON), or a training's log, all its parts", locale)
-    importing.add_argument("files", metavar="F", nargs="+", help=told)
-    importing.add_argument("--job", metavar="JOB", help=translated("a job file (YAML)", locale))
-    importing.add_argument("--gpu", metavar="GPU", help=translated("an exact SKU", locale))
-    importing.add_argument(
-        "--gpus", metavar="N", type=whole_number("--gpus"), default=1, help=translated("how many of them", locale)
-    )
-    importing.add_argument("--date", metavar="DATE", help=translated("when it ran (default: today)", locale))
-    add_store_option(importing, locale)
-    importing.set_defaults(run=run_import)
+    importing = _add_import(add, locale)
     listing = add("list", "the runs there are, newest first", "Example: breakeven bench list")
     listing.set_defaults(run=run_list)
     showing = add(
@@ -127,6 +113,25 @@ def _add_host(add: Callable[[str, str, str], ArgumentParser], locale: Locale) ->
     parser.add_argument("--python", metavar="F", help=told)
     parser.set_defaults(run=run_host)
     return parser
+
+
+def _add_import(add: Callable[[str, str, str], ArgumentParser], locale: Locale) -> ArgumentParser:
+    importing = add(
+        "import",
+        "results of vllm bench serve, guidellm or aiperf, or the log of a training, as measurements of a job",
+        "Example: breakeven bench import result.json --job serve-8b.yaml --gpu nvidia-a100-sxm-80gb",
+    )
+    told = translated("a result file (JSON), or a training's log, all its parts", locale)
+    importing.add_argument("files", metavar="F", nargs="+", help=told)
+    importing.add_argument("--job", metavar="JOB", help=translated("a job file (YAML)", locale))
+    importing.add_argument("--gpu", metavar="GPU", help=translated("an exact SKU", locale))
+    importing.add_argument(
+        "--gpus", metavar="N", type=whole_number("--gpus"), default=1, help=translated("how many of them", locale)
+    )
+    importing.add_argument("--date", metavar="DATE", help=translated("when it ran (default: today)", locale))
+    add_store_option(importing, locale)
+    importing.set_defaults(run=run_import)
+    return importing
 
 
 def _add_serving(parser: ArgumentParser, locale: Locale) -> None:

@@ -157,6 +157,7 @@ ERRORS: dict[str, tuple[str, str | None]] = {
     "no-known-server": ("the built-in server did not answer.", "Check that programs may listen on loopback here."),
     "damaged-recording": ("a line of this recording is not one of ours.", "It was changed after it was written; measure again."),
     "not-started": ("{text:quoted} could not be started: {problem}.", None),
+    "gpu-not-as-told": ("GPU {index} of this machine is {found:quoted}, not {text:gpu}.", "Ask the provider for what you rent, or name what it is with --gpu."),
     "no-command": ("there is no command {text:quoted}.", "Say what to run after --, such as: breakeven bench train -- python train.py"),
     "log-tells-no-times": ("this log of {framework} does not tell how long its steps took.", "Name the job with --job: its global_batch and sequence_length turn tokens/s into times."),
     "no-log-history": ("this state of a Trainer holds no log_history.", None),
@@ -431,6 +432,19 @@ VERDICTS: dict[str, str] = {
     "not-settled": "Not settled: the ratio is {low:ratio} to {high:ratio} so far, and break-even {x:ratio}.",
 }
 """How a paired benchmark stands."""
+
+TRAIN_PARTS: dict[str, str] = {
+    "start_s": "starting, until the first step",
+    "useful_s": "steps that count",
+    "wait_s": "waiting for data",
+    "checkpoint_s": "writing checkpoints",
+    "evaluate_s": "evaluating",
+    "rework_s": "steps done again",
+    "away_s": "away after interruptions",
+    "end_s": "after the last step",
+    "other_s": "not explained",
+}
+"""Where the time of a training goes."""
 
 SWINGS: dict[str, str] = {
     "usd_per_gpu_h": "the price of {name} at {low:usd} to {high:usd}/h",

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from breakeven.bench.telemetry import SLOWING
+from breakeven.errors import Reason
 from breakeven.reporting import formats
 from breakeven.reporting.evidence_text import table_of
+from breakeven.reporting.messages import TRAIN_PARTS
 from breakeven.reporting.replay_text import paired_text
 from breakeven.reporting.terminal import wrapped
 from breakeven.reporting.words import Words
@@ -19,18 +22,6 @@ if TYPE_CHECKING:
 
 _BAR = 20
 _WORTH_SAYING = 0.02
-_PARTS = {
-    "start_s": "starting, until the first step",
-    "useful_s": "steps that count",
-    "wait_s": "waiting for data",
-    "checkpoint_s": "writing checkpoints",
-    "evaluate_s": "evaluating",
-    "rework_s": "steps done again",
-    "away_s": "away after interruptions",
-    "end_s": "after the last step",
-    "other_s": "not explained",
-}
-"""Where the time of a run goes."""
 
 
 def train_text(report: TrainReport, words: Words, style: Style) -> str:
@@ -73,6 +64,9 @@ def train_text(report: TrainReport, words: Words, style: Style) -> str:
 
 
 def _state(report: TrainReport, words: Words) -> str:
+    if report.about.get("imported"):
+        files = [formats.printable(str(one)) for one in report.about["imported"]]
+        return words("Taken over from {files:list}.", files=files)
     if report.is_running:
         return words("It is still running.")
     if report.stopped_by is not None:
@@ -122,7 +116,7 @@ def _times(times: Times, report: TrainReport, words: Words, style: Style) -> lis
     """Each part of the paid time: seconds, share, money, and a bar."""
     head = [words("where the time went"), "s", "%", *(["$"] if report.usd_per_h is not None else []), " " * _BAR]
     rows = []
-    for name, told in _PARTS.items():
+    for name, told in TRAIN_PARTS.items():
         seconds = getattr(times, name)
         if seconds < 0.0005 * times.wall_s:
             continue
@@ -207,6 +201,7 @@ def _money(report: TrainReport, words: Words) -> list[str]:
 
 def _notes(report: TrainReport, words: Words) -> list[str]:
     notes = [_difference(name, told, words) for name, told in report.differences.items()]
+    notes.extend(words.reason(one) for one in dict.fromkeys((*report.notes, *_machine_notes(report))))
     training = report.training
     attempts = training.attempts
     if attempts is not None and attempts.count > 1:
@@ -236,6 +231,20 @@ def _notes(report: TrainReport, words: Words) -> list[str]:
     if not notes:
         return []
     return ["", f"  {words('Mind:')}", *(line for note in notes for line in wrapped(note, "  - ", "    "))]
+
+
+def _machine_notes(report: TrainReport) -> tuple[Reason, ...]:
+    """What the telemetry of the steps shows: GPUs that lag or were slowed down."""
+    summary = report.telemetry
+    if summary is None:
+        return ()
+    slowed = [
+        Reason("throttled-by", index=one.index, share_pct=100 * share, by=by)
+        for one in summary.gpus
+        for by, share in one.throttled.items()
+        if by in SLOWING and share >= _WORTH_SAYING
+    ]
+    return (*summary.notes, *slowed)
 
 
 def _difference(name: str, told: tuple[Any, Any], words: Words) -> str:
