@@ -42,7 +42,7 @@ def test_what_is_wrong_is_said_before_anything_is_measured(tmp_path: Path) -> No
     for code, asked in (
         ("ambiguous-gpu", {"gpu": "H100"}),
         ("bad-download-url", {"download": "file:///etc/passwd"}),
-        ("file-missing", {"folder": str(tmp_path / "none")}),
+        ("not-a-folder", {"folder": str(tmp_path / "none")}),
     ):
         with pytest.raises(InputError) as caught:
             check_host(**asked)  # type: ignore[arg-type]

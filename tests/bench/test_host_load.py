@@ -134,6 +134,10 @@ def test_gpus_are_matched_by_id_else_by_place_and_name(monkeypatch: pytest.Monke
     assert indices({}, {"uuid": "ffffffff-0000-0000-0000-000000000001", "name": NAME}) == [None]
     assert indices({"CUDA_VISIBLE_DEVICES": "1,2"}, {"name": NAME}, {"name": "NVIDIA L40S"}) == [1, 2]
     assert indices({"CUDA_VISIBLE_DEVICES": "2,1"}, {"name": NAME}) == [None]  # CUDA counts otherwise
+    lost = Telemetry(notes=(Reason("gpu-lost", index=1),))
+    told = understand([{"at": "gpu", "t": 1, "index": 0, "name": NAME}, {"at": "gpu", "t": 1, "index": 1, "name": NAME}],
+                      None, seen, lost, {})  # fmt: skip
+    assert [one.is_lost for one in told.gpus] == [False, True]
     nothing = understand([{"at": "none", "why": "<b>"}], None, Seen(), Telemetry(), {})
     assert nothing.reason == Reason("no-cuda-device")
 

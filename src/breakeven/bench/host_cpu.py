@@ -175,28 +175,33 @@ def _loops_per_s() -> float:
 def measure_disk(folder: str | Path, *, size_bytes: int = _DISK_BYTES, seconds: float = _DISK_S) -> Disk:
     """The file system of a folder, by a file of bounded size that is gone afterwards, however this ends.
 
-    Raises: InputError `file-missing`, `not-a-folder` or `folder-not-writable`.
+    Raises: InputError `not-a-folder` or `folder-not-writable`.
     """
     place = Path(folder)
-    if not place.exists():
-        raise InputError("file-missing", file=str(folder))
     if not place.is_dir():
         raise InputError("not-a-folder", file=str(folder))
     free_bytes = shutil.disk_usage(place).free
     size_bytes = min(size_bytes, free_bytes // _FREE_SHARE) // _BLOCK_BYTES * _BLOCK_BYTES
     try:
-        file, name = tempfile.mkstemp(prefix=".breakeven-", dir=place)
+        file = _nameless(place)
     except OSError as error:
         raise InputError("folder-not-writable", file=str(folder), problem=error.strerror or "") from None
     try:
-        Path(name).unlink()  # it lives on until it is closed: nothing stays, even of a process that is killed
         return _measure_file(file, place, free_bytes, max(size_bytes, _BLOCK_BYTES), seconds)
     except OSError as error:
         raise InputError("folder-not-writable", file=str(folder), problem=error.strerror or "") from None
     finally:
         os.close(file)
-        with contextlib.suppress(OSError):
-            Path(name).unlink()
+
+
+def _nameless(place: Path) -> int:
+    """A file that is gone once it is closed: nothing stays, even of a process that is killed."""
+    if hasattr(os, "O_TMPFILE"):
+        with contextlib.suppress(OSError):  # not every file system has it
+            return os.open(place, os.O_TMPFILE | os.O_RDWR, 0o600)
+    file, name = tempfile.mkstemp(prefix=".breakeven-", dir=place)
+    Path(name).unlink()
+    return file
 
 
 def _measure_file(file: int, place: Path, free_bytes: int, size_bytes: int, seconds: float) -> Disk:

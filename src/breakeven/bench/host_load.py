@@ -60,7 +60,10 @@ def measure_gpus(
         with Sampler(file, every_s=1 / _SAMPLES_PER_S) as sampler:
             findings, failure = run_program(python or sys.executable, seconds, len(sampler.seen.gpus), progress)
         telemetry = read_telemetry(file)
-    return understand(findings, failure, sampler.seen, telemetry, os.environ)
+    part = understand(findings, failure, sampler.seen, telemetry, os.environ)
+    if sampler.note is None or sampler.note == sampler.seen.note:
+        return part
+    return replace(part, notes=(*part.notes, sampler.note))
 
 
 def run_program(
@@ -138,6 +141,8 @@ def understand(
     gpus = [replace(one, load=load.get(one.index)) if one.seen is not None else one for one in gpus]
     if not gpus:  # what NVML tells is known all the same
         gpus = [GpuMeasured(one.index, one.name, one) for one in chosen.gpus]
+    lost = {one.values.get("index") for one in telemetry.notes if one.code == "gpu-lost"}
+    gpus = [replace(one, is_lost=one.seen is not None and one.index in lost) for one in gpus]
     none = next((one for one in findings if one["at"] == "none"), None)
     reason = None if found else _why_none(none, failure)
     notes = [seen.note, *seen.notes, chosen.note, None if failure is reason else failure]

@@ -46,9 +46,10 @@ A100 80 GB SXM at 75 %)."""
 ALLOWANCE = 0.8
 """What is still as its SKU, of the expected share. Ours: good cards of one machine differ by 5 % and more (the same
 source), and one square shape is not the best of many."""
-UNSURE_ALLOWANCE = 0.6
-"""In place of it where the catalog's figure is not of high confidence (for the L40S, sources differ by 2): below it the
-verdict is `below`; between the two nothing can be said."""
+UNSURE_ALLOWANCE = 0.5
+"""The part of that range below which even a number without a sure expectation is `below`; between, nothing can be said.
+Ours. Not sure are rates of products for which no share is published (cards of 70 to 350 W may reach far less of their
+peak than those above) and bandwidths that the catalog does not give with high confidence."""
 ABOVE_PEAK = 1.15
 """Beyond the peak by this factor something is wrong with the figure, the name or the clock; boost clocks stay below."""
 SUSTAINED_SHARE = 0.7
@@ -91,6 +92,7 @@ class GpuMeasured:
     to_host_bytes_per_s: float | None = None
     load: GpuSummary | None = None
     failed: Mapping[str, str] = field(default_factory=dict)
+    is_lost: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +192,8 @@ def judge(one: GpuMeasured, asked: str | None) -> GpuVerdict:
     gpu, other = _product(one, asked)
     if other is not None:
         return GpuVerdict(one, gpu, "other-sku", (other,), ())
+    if one.is_lost:
+        return GpuVerdict(one, gpu, "below", (Reason("gpu-lost", index=one.index),), ())
     if gpu is None:
         return GpuVerdict(one, None, "unknown", (_unclear(one),), ())
     checks = tuple(_checks(one, gpu))
@@ -260,7 +264,7 @@ def _check(gpu: str, what: str, figure: str, measured: float, share: float, sour
     if told is None:
         return None
     low, high = ALLOWANCE * share * told.value, ABOVE_PEAK * told.value
-    is_sure = told.confidence == "high" or source is not None
+    is_sure = source is not None or (figure not in _PEAKS.values() and told.confidence == "high")
     holds: bool | None = low <= measured <= high
     if measured > high or (measured < low and not is_sure and measured >= UNSURE_ALLOWANCE * low):
         holds = None

@@ -259,7 +259,7 @@ REASONS: dict[str, str] = {
     "no-figures": "The catalog gives no peak and bandwidth of {gpu:gpu}, or not both.",
     "below-range": "GPU {index}: {what:code} reached {share_pct:pct} of the catalog's figure, where at least {low_pct:pct} is expected.",
     "above-peak": "GPU {index}: {what:code} reached {share_pct:pct} of the catalog's figure: the figure or the name is wrong.",
-    "unsure-figure": "GPU {index}: {what:code} reached {share_pct:pct} of the catalog's figure, where {low_pct:pct} would be expected; but sources differ on that figure.",
+    "unsure-figure": "GPU {index}: {what:code} reached {share_pct:pct} of the catalog's figure, where {low_pct:pct} would be usual; what this product reaches is not published, or sources differ.",
     "gpu-test-failed": "GPU {index}, {what:code}: {problem:quoted}",
     "throttled-by": "GPU {index} was slowed down during {share_pct:pct} of the load ({by:code}).",
     "not-sustained": "GPU {index} kept {share_pct:pct} of its best rate under load.",
