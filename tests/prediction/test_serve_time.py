@@ -110,6 +110,13 @@ def test_a_rough_look_before_changes_nothing() -> None:
     assert (first.log_median, first.log_sd) == pytest.approx((second.log_median, second.log_sd), rel=1e-9)
 
 
+def test_what_was_asked_before_changes_nothing() -> None:
+    asked = ServePredictor()
+    for load in (1, 64, 512):
+        predicted(replace(LLAMA_8B, concurrency=load), asked)
+    assert predicted(LLAMA_8B, asked).log_median == predicted(LLAMA_8B, ServePredictor()).log_median
+
+
 def test_another_table_can_be_given() -> None:
     table = published("serve")
     assert predicted(LLAMA_8B, ServePredictor(published=table)).log_median == pytest.approx(

@@ -122,7 +122,7 @@ class _Evidence:
         self.register = Register(self._kernel)
         self._own = self.points(row for row in own if without is None or not without(row))
         self._blocks = Blocks(table, blocks, without, self.point, self.register, members)
-        self._ranked: dict[int, list[int]] = {}
+        self._ranked: dict[tuple[int, tuple[float, ...]], list[int]] = {}
         self._between: dict[tuple[str, str], float] = {}
 
     def point(self, row: Measurement) -> Point | None:
@@ -166,9 +166,10 @@ class _Evidence:
         return told
 
     def _nearest_blocks(self, target: Point, most: int) -> list[int]:
-        ranked = self._ranked.get(target.identity)
+        key = (target.identity, target.shares)  # how much each likeness counts hangs on what the time goes to
+        ranked = self._ranked.get(key)
         if ranked is None:
-            ranked = self._ranked[target.identity] = self._blocks.most_alike(target, self._kernel, _RANKED)
+            ranked = self._ranked[key] = self._blocks.most_alike(target, self._kernel, _RANKED)
         filled: list[int] = []
         for block in ranked:
             if self._blocks.has_points(block):

@@ -146,12 +146,12 @@ def worst_regret(low: float, estimate: float, high: float, break_even: float) ->
 
     At a ratio r the work costs 1 on A and break_even/r on B.
 
-    >>> worst_regret(1.0, 1.9, 2.5, 2.0)
-    0.2
+    >>> worst_regret(1.0, 1.9, 2.5, 2.0), worst_regret(1.0, 2.1, 3.0, 2.0)
+    (0.2, 1.0)
     """
     if estimate > break_even:
-        return max(0.0, break_even / low - 1) if low > 0 else inf
-    return max(0.0, 1 - break_even / high)
+        return max(0.0, (break_even - low) / low) if low > 0 else inf
+    return max(0.0, (high - break_even) / high)
 
 
 def _block_gaps(a: Sequence[float], b: Sequence[float], length: int) -> list[float]:

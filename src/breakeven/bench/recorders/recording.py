@@ -57,9 +57,12 @@ def place_of(environment: Mapping[str, str]) -> tuple[int, int]:
 def peak_memory_bytes() -> int | None:
     """The most memory that this process ever held on its GPU [bytes]; None without one."""
     torch = sys.modules.get("torch")
-    if torch is None or not torch.cuda.is_available() or not torch.cuda.is_initialized():
+    try:
+        if torch is None or not torch.cuda.is_available() or not torch.cuda.is_initialized():
+            return None
+        return int(torch.cuda.max_memory_allocated())
+    except (AttributeError, RuntimeError):  # half imported, or a driver that fails: not the recorder's to tell
         return None
-    return int(torch.cuda.max_memory_allocated())
 
 
 class Ending:
