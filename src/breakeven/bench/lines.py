@@ -6,6 +6,7 @@ Imports nothing heavy: it runs inside trainings.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from typing import TYPE_CHECKING, Any
@@ -17,25 +18,35 @@ _OWNER_ONLY = 0o600
 
 
 class LineWriter:
-    """Appends lines to a new file that only its owner can read.
+    """Appends lines to a file that only its owner can read.
 
-    is_broken : the disk took no more, and nothing was written since.
+    problem : why nothing is written any more; None while all is well.
+
+    Raises: OSError where the file cannot be opened.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, _OWNER_ONLY)
-        self.is_broken = False
+        self.problem: str | None = None
+        if os.fstat(self._file).st_size:  # of a writer that was killed: its last line may be half-written
+            os.write(self._file, b"\n")
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether the disk took no more."""
+        return self.problem is not None
 
     def append(self, values: dict[str, Any]) -> bool:
         """Append one line; False where it was not written whole."""
-        if self.is_broken or self._file < 0:
+        if self.problem is not None or self._file < 0:
             return False
         line = json.dumps(values, separators=(",", ":")).encode() + b"\n"
         try:
-            self.is_broken = os.write(self._file, line) != len(line)
-        except OSError:
-            self.is_broken = True
-        return not self.is_broken
+            if os.write(self._file, line) != len(line):
+                self.problem = os.strerror(errno.ENOSPC)
+        except OSError as error:
+            self.problem = error.strerror or str(error)
+        return self.problem is None
 
     def close(self) -> None:
         """Write no more."""
@@ -51,7 +62,7 @@ def read_lines(path: Path) -> tuple[list[dict[str, Any]], bool]:
     for line in whole:
         try:
             value = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(value, dict) and isinstance(value.get("t"), int):
             found.append(value)

@@ -6,7 +6,6 @@ whole lines; whatever fails (a full disk, a lost GPU) ends or thins the telemetr
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 import time
@@ -16,19 +15,19 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from breakeven.bench.gpu_meters import GpuMeters
+from breakeven.bench.lines import LineWriter, read_lines
 from breakeven.bench.machine_meters import open_machine
 from breakeven.bench.nvml import Nvml, Seen, look, open_nvml
 from breakeven.errors import InputError, Reason
 from breakeven.stats.quantiles import quantile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
 FORMAT = 1
 TELEMETRY_NAME = "telemetry.jsonl"
 """What the file is called in the folder of a run."""
-_OWNER_ONLY = 0o600
 _NS = 1e9
 _GAP_S = 5.0
 _BUSY_PCT = 50.0
@@ -59,7 +58,7 @@ class Sampler:
         self._processes = processes
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="telemetry", daemon=True)
-        self._file = -1
+        self._lines: LineWriter | None = None
         self._nvml: Nvml | None = None
         self._gpus: GpuMeters | None = None
         self.seen = Seen()
@@ -98,15 +97,12 @@ class Sampler:
             self._machine.close()
         if self._nvml is not None:
             self._nvml.ask("nvmlShutdown")
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
+        if self._lines is not None:
+            self._lines.close()
 
     def _open(self) -> None:
         try:
-            self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, _OWNER_ONLY)
-            if os.fstat(self._file).st_size:  # of a sampler that was killed: its last line may be half-written
-                os.write(self._file, b"\n")
+            self._lines = LineWriter(self._path)
         except OSError as error:
             self.note = Reason("telemetry-stopped", problem=error.strerror or str(error))
 
@@ -117,7 +113,7 @@ class Sampler:
             due = max(due + self._every_s, time.monotonic() + 0.1 * self._every_s)  # late looks are not made up for
 
     def _look(self) -> None:
-        if self._file < 0:
+        if self._lines is None or self._lines.is_broken:
             return
         at_ns, wall_ns = time.monotonic_ns(), time.time_ns()
         gpus = [] if self._gpus is None else self._gpus.read()
@@ -131,18 +127,11 @@ class Sampler:
             self._append("note", code=reason.code, values=dict(reason.values))
 
     def _append(self, at: str, at_ns: int | None = None, **values: Any) -> None:
-        if self._file < 0:
+        if self._lines is None or self._lines.is_broken:
             return
-        line = json.dumps({"at": at, "t": at_ns or time.monotonic_ns(), **values}, separators=(",", ":"))
-        whole = line.encode() + b"\n"
-        try:
-            is_whole, problem = os.write(self._file, whole) == len(whole), "ENOSPC"
-        except OSError as error:
-            is_whole, problem = False, error.strerror or str(error)
-        if not is_whole:
-            self.note = Reason("telemetry-stopped", problem=problem)
-            file, self._file = self._file, -1
-            os.close(file)
+        self._lines.append({"at": at, "t": at_ns or time.monotonic_ns(), **values})
+        if self._lines.problem is not None:
+            self.note = Reason("telemetry-stopped", problem=self._lines.problem)
 
 
 class Sample(NamedTuple):
@@ -354,14 +343,13 @@ def read_telemetry(path: Path) -> Telemetry:
     Raises: InputError `file-missing` or `file-unreadable`.
     """
     try:
-        content = path.read_bytes()
+        lines, has_cut_line = read_lines(path)
     except FileNotFoundError:
         raise InputError("file-missing", file=str(path)) from None
     except OSError:
         raise InputError("file-unreadable", file=str(path)) from None
-    *whole, rest = content.split(b"\n")
-    told = Telemetry(has_cut_line=bool(rest))
-    for line in _objects(whole):
+    told = Telemetry(has_cut_line=has_cut_line)
+    for line in lines:
         _take(line, told)
     return told
 
@@ -383,13 +371,3 @@ def _take(line: Mapping[str, Any], told: Telemetry) -> None:
         values = line.get("values")
         told.notes += (Reason(str(code), **(values if isinstance(values, dict) else {})),)
     told.has_end = what == "end"
-
-
-def _objects(lines: Sequence[bytes]) -> Iterable[dict[str, Any]]:
-    for line in lines:
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(value, dict) and isinstance(value.get("t"), int):
-            yield value
