@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,10 +12,15 @@ from breakeven.actions.replay_costs import prices_of
 from breakeven.actions.replay_plan import Changes, plan_of_job
 from breakeven.actions.replay_runs import compare_replays, report_of
 from breakeven.actions.runs import find_run, list_runs
+from breakeven.bench import metrics
 from breakeven.bench.report import Machine
 from breakeven.cli.main import main
 from breakeven.errors import ExternalError, InputError
 from breakeven.jobs.locking import written_plan
+from breakeven.reporting.replay_text import replay_text
+from breakeven.reporting.terminal import Style
+from breakeven.reporting.words import Words
+from tests.bench.fake_nvml import FakeGpu, FakeNvml
 from tests.bench.scripted import OPEN, Scripted
 
 if TYPE_CHECKING:
@@ -36,7 +42,9 @@ SMALL = Changes(model="tiny", concurrency=(1, 4), requests=12, max_tokens=8, inp
 
 
 @pytest.fixture(autouse=True)
-def _ended() -> Iterator[None]:
+def _ended(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for name, limit in (("_MOST_UNRESOLVED", 2.0), ("_MOST_BUSY", 100.0), ("_LEAST_HELD", 0.0)):
+        monkeypatch.setattr(metrics, name, limit)  # whether a busy machine voids a run is tested with made-up times
     yield
     while OPEN:
         OPEN.pop().close()
@@ -232,3 +240,36 @@ def test_results_of_other_tools_become_evidence(
     assert json.loads(capsys.readouterr().out)["results"]["output_tps_per_gpu"] == 900.0
     assert main(words[:3]) == 2
     assert "--job" in capsys.readouterr().err
+
+
+def test_gpus_of_this_machine_are_watched_while_it_serves(
+    socket_enabled: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pynvml", FakeNvml([FakeGpu()]))
+    report = bench_serve(None, SMALL, url=url(Scripted()), options=options(tmp_path))
+    assert report.telemetry is not None
+    assert report.telemetry.gpus[0].levels["gpu_pct"].mean == 97
+    assert "GPU 0 (NVIDIA H100 80GB HBM3): busy 97 % of the time" in " ".join(
+        replay_text(report, Words(), Style(has_color=False)).split()
+    )
+
+
+def test_replays_settle_by_the_prices_of_their_gpus(socket_enabled: None, tmp_path: Path) -> None:
+    many = Changes(model="tiny", concurrency=(2,), requests=260, max_tokens=3, input_tokens=6, ramp_s=0.0)
+    runs = str(tmp_path / "runs")
+
+    def measured(pause_s: float, usd_per_h: float) -> str:
+        server = Scripted(pause_s=pause_s)
+        return bench_serve(
+            None, many, url=url(server), machine=Machine(usd_per_h=usd_per_h), options=options(tmp_path)
+        ).run  # fmt: skip
+
+    for _ in range(4):  # a machine that stumbles may leave it open
+        slow, fast = measured(0.01, 1.0), measured(0.001, 1.5)
+        found = compare_replays(slow, fast, runs=runs)
+        settlement = found.steps[0]["settlement"]
+        if settlement.verdict != "not-settled":
+            break
+    assert found.break_even == 1.5
+    assert (settlement.verdict, settlement.low > 1.5) == ("b", True)
+    assert compare_replays(slow, fast, runs=runs, break_even=50.0).steps[0]["settlement"].verdict == "a"

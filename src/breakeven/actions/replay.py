@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import subprocess
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ from breakeven.bench.report import Machine, ReplayReport
 from breakeven.bench.results import answered
 from breakeven.bench.server_side import Scraper, describe_server
 from breakeven.bench.session import Progress, Settings, new_run, replay, write_owned
+from breakeven.bench.telemetry import TELEMETRY_NAME, Sampler
 from breakeven.bench.worker import check_ready
 from breakeven.errors import ExternalError, InputError
 from breakeven.gpus import catalog
@@ -102,7 +104,8 @@ def bench_serve(
         made = calibrate(min(max((1, *plan.load.concurrency)), _MOST_CALIBRATED), is_stamped=options.is_stamped)
         write_owned(run / "calibration.json", json.dumps(made.document()) + "\n")
     try:
-        with Scraper(origin, run / "server.jsonl", options.metrics_url) as scraper:
+        watching = Sampler(run / TELEMETRY_NAME) if origin.is_here else nullcontext()
+        with Scraper(origin, run / "server.jsonl", options.metrics_url) as scraper, watching:
             outcome = replay(run, plan, settings, done=begun.done, progress=progress)
         write_owned(run / "server.json", json.dumps({**begun.server, "metrics": scraper.summary()}) + "\n")
     finally:

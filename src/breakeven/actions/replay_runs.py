@@ -9,6 +9,7 @@ from breakeven.actions.replay_plan import MAX_PROMPTS_BYTES
 from breakeven.actions.runs import about_of, find_run, read_json
 from breakeven.bench.report import Machine, ReplayComparison, ReplayReport
 from breakeven.bench.results import request_times, run_steps, why_void
+from breakeven.bench.telemetry import TELEMETRY_NAME, read_telemetry
 from breakeven.documents import read_text
 from breakeven.errors import InputError, Reason
 from breakeven.jobs.plan import read_plan
@@ -43,6 +44,8 @@ def report_of(run: Path, *, allows_commands: bool = False, prompts: Sequence[Pro
     error = ((calibration or {}).get("stamp_error_ms") or {}).get("p99")
     if report.why_void is None and report.stamps == "clock" and error is not None and error > _CLOCK_ERROR_MS:
         report.why_void = Reason("client-late", lateness_ms=error, share_pct=100.0)
+    if (run / TELEMETRY_NAME).exists():
+        report.telemetry = read_telemetry(run / TELEMETRY_NAME).summary()
     told = read_json(run / "result.json")
     report.recorded = list((told or {}).get("recorded", []))
     return report

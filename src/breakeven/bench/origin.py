@@ -34,6 +34,11 @@ class Origin:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == (443 if self.is_tls else 80) else f"{host}:{self.port}"
 
+    @property
+    def is_here(self) -> bool:
+        """Whether it names this machine's own loopback."""
+        return self.host in {"localhost", "::1"} or self.host.startswith("127.")
+
     def __str__(self) -> str:
         return f"{self.scheme}://{self.authority}{self.prefix}"
 

@@ -57,6 +57,8 @@ class ReplayReport:
     stopped_by: str | None = None
     calibration: dict[str, Any] | None = None
     server: dict[str, Any] = field(default_factory=dict)
+    telemetry: Summary | None = None
+    """What GPUs and machine did meanwhile, where the server runs on this machine."""
     costs: list[TokenCost] = field(default_factory=list)
     cheapest: TokenCost | None = None
     offers: dict[str, Offer] = field(default_factory=dict)

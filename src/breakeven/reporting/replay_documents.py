@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from breakeven.bench.foreign_results import ForeignStep
     from breakeven.bench.metrics import Spread, StepResult
     from breakeven.bench.report import Paired, ReplayComparison, ReplayReport
+    from breakeven.bench.telemetry import Summary
     from breakeven.errors import Reason
     from breakeven.evidence.record import Measurement
     from breakeven.reporting.words import Words
@@ -32,6 +33,7 @@ def replay_document(report: ReplayReport, words: Words) -> dict[str, Any]:
         "stamps": report.stamps,
         "server": report.server,
         "calibration": report.calibration,
+        "telemetry": None if report.telemetry is None else telemetry_document(report.telemetry),
         "steps": [_step(one, report, words) for one in report.steps],
         "costs": [_cost(one) for one in report.costs],
         "cheapest": None if report.cheapest is None else _cost(report.cheapest),
@@ -43,6 +45,24 @@ def replay_document(report: ReplayReport, words: Words) -> dict[str, Any]:
 def reason_document(reason: Reason | None, words: Words) -> dict[str, Any] | None:
     """A reason as data with its words."""
     return None if reason is None else {"code": reason.code, **plain(reason.values), "text": words.reason(reason)}
+
+
+def telemetry_document(found: Summary) -> dict[str, Any]:
+    """What GPUs and machine did; each level as mean, p5, p50, p95."""
+    return {
+        "samples": found.samples,
+        "seconds": found.seconds,
+        "training_cpu_s": found.training_cpu_s,
+        "machine": {name: level._asdict() for name, level in found.machine.items()},
+        "gpus": [
+            {
+                "index": one.index, "name": one.name, "gpu": one.gpu, "energy_j": one.energy_j,
+                "energy_by": one.energy_by, "throttled": dict(one.throttled),
+                "levels": {name: level._asdict() for name, level in one.levels.items()},
+            }
+            for one in found.gpus
+        ],
+    }  # fmt: skip
 
 
 def _cost(one: Any) -> dict[str, Any]:

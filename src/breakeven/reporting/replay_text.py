@@ -204,6 +204,23 @@ def _failures(report: ReplayReport, words: Words) -> list[str]:
     return lines
 
 
+def _gpus(report: ReplayReport, words: Words) -> list[str]:
+    """What each GPU of this machine did meanwhile; nothing where there is none, or the server is elsewhere."""
+    told = []
+    for one in () if report.telemetry is None else report.telemetry.gpus:
+        levels = one.levels
+        if "gpu_pct" not in levels:
+            continue
+        text = words("GPU {index} ({name}): busy {busy:pct} of the time", index=one.index,
+                     name=formats.printable(one.name), busy=levels["gpu_pct"].mean)  # fmt: skip
+        if "power_w" in levels:
+            text += words(", {watts:number} W on average", watts=levels["power_w"].mean)
+        if one.energy_j is not None:
+            text += words(", {kj:number} kJ in all", kj=one.energy_j / 1000)
+        told.append(text + ".")
+    return told
+
+
 def _notes(report: ReplayReport, words: Words) -> list[str]:
     notes: list[str] = []
     calibration = report.calibration or {}
@@ -219,6 +236,7 @@ def _notes(report: ReplayReport, words: Words) -> list[str]:
             )
         )
     notes.extend(dict.fromkeys(words.reason(caveat) for step in report.steps for caveat in step.caveats))
+    notes.extend(_gpus(report, words))
     hidden = sum(step.unresolved_gaps for step in report.steps)
     if hidden:
         notes.append(

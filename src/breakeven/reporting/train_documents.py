@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from breakeven.reporting.replay_documents import paired_document, reason_document
+from breakeven.reporting.replay_documents import paired_document, reason_document, telemetry_document
 from breakeven.stats.information import HOST_LOG_SD
 
 if TYPE_CHECKING:
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from breakeven.bench.bottleneck import Bottleneck
     from breakeven.bench.failures import Failure
     from breakeven.bench.report import TrainReport
-    from breakeven.bench.telemetry import Summary
     from breakeven.bench.training import Speed
     from breakeven.reporting.words import Words
 
@@ -44,7 +43,7 @@ def train_document(report: TrainReport, words: Words) -> dict[str, Any]:
         "success": None if report.success is None else asdict(report.success),
         "notes": [reason_document(one, words) for one in report.notes],
         "gpus": report.about.get("gpus") or [],
-        "telemetry": None if report.telemetry is None else _telemetry(report.telemetry),
+        "telemetry": None if report.telemetry is None else telemetry_document(report.telemetry),
         "bottleneck": None if report.bottleneck is None else _bottleneck(report.bottleneck),
         "attempts": None if training.attempts is None else _attempts(training.attempts),
         "speed": None if training.speed is None else _speed(training.speed),
@@ -65,24 +64,6 @@ def train_document(report: TrainReport, words: Words) -> dict[str, Any]:
 
 def _failure(one: Failure) -> dict[str, Any]:
     return {"kind": one.kind, "line": one.line, "evidence": one.evidence, "details": dict(one.details)}
-
-
-def _telemetry(found: Summary) -> dict[str, Any]:
-    """What GPUs and machine did during the steps that count; each level as mean, p5, p50, p95."""
-    return {
-        "samples": found.samples,
-        "seconds": found.seconds,
-        "training_cpu_s": found.training_cpu_s,
-        "machine": {name: level._asdict() for name, level in found.machine.items()},
-        "gpus": [
-            {
-                "index": one.index, "name": one.name, "gpu": one.gpu, "energy_j": one.energy_j,
-                "energy_by": one.energy_by, "throttled": dict(one.throttled),
-                "levels": {name: level._asdict() for name, level in one.levels.items()},
-            }
-            for one in found.gpus
-        ],
-    }  # fmt: skip
 
 
 def _bottleneck(found: Bottleneck) -> dict[str, Any]:
