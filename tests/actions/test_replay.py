@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import random
 import sys
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from breakeven.actions.replay_runs import compare_replays, report_of
 from breakeven.actions.runs import find_run, list_runs
 from breakeven.bench import metrics
 from breakeven.bench.report import Machine
+from breakeven.bench.results import request_times
 from breakeven.cli.main import main
 from breakeven.errors import ExternalError, InputError
 from breakeven.jobs.locking import written_plan
@@ -254,22 +256,27 @@ def test_gpus_of_this_machine_are_watched_while_it_serves(
     )
 
 
-def test_replays_settle_by_the_prices_of_their_gpus(socket_enabled: None, tmp_path: Path) -> None:
-    many = Changes(model="tiny", concurrency=(2,), requests=260, max_tokens=3, input_tokens=6, ramp_s=0.0)
+def test_replays_settle_by_the_prices_of_their_gpus(
+    socket_enabled: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = Changes(model="tiny", concurrency=(2,), requests=20, max_tokens=3, input_tokens=6, ramp_s=0.0)
     runs = str(tmp_path / "runs")
-
-    def measured(pause_s: float, usd_per_h: float) -> str:
-        server = Scripted(pause_s=pause_s)
-        return bench_serve(
-            None, many, url=url(server), machine=Machine(usd_per_h=usd_per_h), options=options(tmp_path)
-        ).run  # fmt: skip
-
-    for _ in range(4):  # a machine that stumbles may leave it open
-        slow, fast = measured(0.01, 1.0), measured(0.001, 1.5)
-        found = compare_replays(slow, fast, runs=runs)
-        settlement = found.steps[0]["settlement"]
-        if settlement.verdict != "not-settled":
-            break
-    assert found.break_even == 1.5
-    assert (settlement.verdict, settlement.low > 1.5) == ("b", True)
-    assert compare_replays(slow, fast, runs=runs, break_even=50.0).steps[0]["settlement"].verdict == "a"
+    slow, fast = (
+        bench_serve(
+            None, few, url=url(Scripted(pause_s=pause)), machine=Machine(usd_per_h=usd), options=options(tmp_path)
+        )
+        for pause, usd in ((0.01, 1.0), (0.001, 1.5))
+    )
+    real = request_times(slow.folder, slow.plan)
+    assert sorted(real[0]) == list(range(20))
+    assert all(0.02 < seconds < 5 for seconds in real[0].values())
+    found = compare_replays(slow.run, fast.run, runs=runs)
+    assert (found.break_even, found.steps[0]["settlement"].verdict) == (1.5, "not-settled")  # too few
+    noise = random.Random(1)
+    made = {slow.folder: 0.03, fast.folder: 0.01}
+    monkeypatch.setattr(
+        "breakeven.actions.replay_runs.request_times",
+        lambda folder, plan: [{n: made[folder] * noise.uniform(0.9, 1.1) for n in range(300)}],
+    )
+    assert compare_replays(slow.run, fast.run, runs=runs).steps[0]["settlement"].verdict == "b"
+    assert compare_replays(slow.run, fast.run, runs=runs, break_even=50.0).steps[0]["settlement"].verdict == "a"
