@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from breakeven import decide
 from breakeven.actions.evidence import show_evidence
 from breakeven.actions.paired import Against, compare_pair, follow_pair
 from breakeven.actions.runs import find_run, list_runs
@@ -294,6 +295,29 @@ def test_every_attempt_that_failed_is_told(runs: str, job: Path, tmp_path: Path,
     text = capsys.readouterr().out
     assert "Attempt 1 ended: killed (SIGKILL)" in text
     assert "Of 2 runs of this plan" in text
+
+
+def test_waits_and_failures_of_recorded_runs_speak_in_decisions(
+    runs: str, job: Path, book: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = f"sqlite:///{tmp_path / 'store.sqlite'}"
+    told = {"machine": Machine(job=str(job), gpu=A100), "offers": [book], "store": store}
+    slow_data = LOOP.replace("range(count)):", "(time.sleep(0.004) or one for one in range(count))):")
+    report = trained(runs, [sys.executable, "-c", slow_data, "60", "0.004", "1"], **told)
+    waited = report.bottleneck.waiting_share
+    assert 0.3 < waited < 0.7
+    fails = "import sys; print('torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB'); sys.exit(1)"
+    ids = {trained(runs, [sys.executable, "-c", fails], **told).recorded[0] for _ in range(2)}
+    assert {show_evidence(one, store=store).fits for one in ids} == {"oom"}
+    killed = "import os; os.kill(os.getpid(), 9)"
+    assert trained(runs, [sys.executable, "-c", killed], **told).recorded == []
+    monkeypatch.setenv("BREAKEVEN_STORE", store)
+    decision = decide(job, offers=book)
+    option = next(one for one in decision.options if one.offer.gpu == A100)
+    assert option.recorded is not None
+    assert (option.recorded.accepted, option.recorded.attempts) == (1, 3)
+    assert option.recorded.waiting_share == pytest.approx(waited)
+    assert {"bottleneck-not-gpu", "runs-failed"} <= {one.code for one in decision.caveats}
 
 
 def test_a_log_alone_is_read_under_watch(runs: str, job: Path, tmp_path: Path) -> None:

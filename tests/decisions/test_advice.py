@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from breakeven.decisions.advice import RULES, Advice, advice
-from breakeven.decisions.decision import Decision
+from breakeven.decisions.decision import Decision, Recorded
 from breakeven.decisions.rank import Expected
 from breakeven.gpus import catalog
 from breakeven.reporting.messages import CODES
@@ -109,7 +109,7 @@ def test_waste_is_mended_before_an_h100_is_paid_for() -> None:
 
 def test_no_h100_while_gpus_wait_for_data() -> None:
     assert verdicts(decide(PAIR))["not-while-waiting-for-data"] == "undecidable"
-    waits = Expected({}, {(A100, 1): 0.5})
+    waits = Expected({}, {(A100, 1): Recorded(0.5)})
     found = told(decide(PAIR, expected=waits))
     assert found["not-while-waiting-for-data"].verdict == "agreed"
     assert found["not-while-waiting-for-data"].values["waiting_pct"] == pytest.approx(50)
@@ -117,7 +117,7 @@ def test_no_h100_while_gpus_wait_for_data() -> None:
     assert found["raise-utilisation-first"].values["mended_usd"] == pytest.approx(0.5 * 0.702)
     cheap = decide([offer(A100, 3.0), offer(H100, 1.0)], expected=waits)
     assert verdicts(cheap)["not-while-waiting-for-data"] == "contradicted"
-    assert "not-while-waiting-for-data" not in verdicts(decide(PAIR, expected=Expected({}, {(A100, 1): 0.1})))
+    assert "not-while-waiting-for-data" not in verdicts(decide(PAIR, expected=Expected({}, {(A100, 1): Recorded(0.1)})))
 
 
 def test_two_conditions_of_six() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from breakeven.decisions.decision import Decision, NextStep
+from breakeven.decisions.decision import Decision, NextStep, Recorded
 from breakeven.decisions.next_step import BLOCK_H, SET_UP_H
 from breakeven.decisions.rank import Expected
 from tests.decisions.market import A100, H100, codes, decide, offer
@@ -69,16 +69,29 @@ def test_a_good_rate_of_success_wastes_too_little_to_mend() -> None:
 
 
 def test_gpus_that_were_measured_to_wait_come_first() -> None:
-    waits = Expected({}, {(A100, 1): 0.4, (H100, 1): 0.6})
+    waits = Expected({}, {(A100, 1): Recorded(0.4), (H100, 1): Recorded(0.6)})
     decision = decide(PRICES, "runs: 5\n", hours="3", speedup="[2.9, 4.4]", expected=waits)
     found = step(decision)
     assert (found.do, found.why.code) == ("raise-utilisation", "waiting-gpus")
     assert found.why.values["share_pct"] == pytest.approx(40.0)
     assert found.worth_usd == pytest.approx(0.4 * 3 * 0.468 * 5)
     assert codes(decision).count("bottleneck-not-gpu") == 2
-    little = decide(PRICES, hours="3", expected=Expected({}, {(A100, 1): 0.05}))
+    little = decide(PRICES, hours="3", expected=Expected({}, {(A100, 1): Recorded(0.05)}))
     assert "bottleneck-not-gpu" not in codes(little)
     assert step(little).do == "rent"
+
+
+def test_recorded_runs_that_failed_count_where_the_job_says_nothing() -> None:
+    failed = Expected({}, {(A100, 1): Recorded(None, 3, 5)})
+    decision = decide(PRICES, "runs: 5\n", hours="3", speedup="[2.9, 4.4]", expected=failed)
+    found = step(decision)
+    assert (found.do, found.why.code) == ("raise-utilisation", "failed-attempts")
+    assert found.worth_usd == pytest.approx((3 / 0.6 - 3) * 0.468 * 5)
+    assert "runs-failed" in codes(decision)
+    said = decide(PRICES, "success_rate: 0.95\n", hours="3", speedup="[2.9, 4.4]", expected=failed)
+    assert (step(said).do, "runs-failed" in codes(said)) == ("rent", False)
+    few = decide(PRICES, hours="3", speedup="[2.9, 4.4]", expected=Expected({}, {(A100, 1): Recorded(None, 0, 1)}))
+    assert (step(few).do, "runs-failed" in codes(few)) == ("rent", True)
 
 
 def test_without_a_choice_there_is_no_step() -> None:

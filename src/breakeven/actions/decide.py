@@ -10,6 +10,7 @@ from breakeven.actions.days import end_of, read_day
 from breakeven.actions.job_files import load_job
 from breakeven.actions.market import by_place, load_offers_for
 from breakeven.decisions.caveats import DAYS_UNTIL_STALE
+from breakeven.decisions.decision import Recorded
 from breakeven.decisions.options import cannot_be_priced, outside_limits
 from breakeven.decisions.rank import Expected, rank
 from breakeven.gpus import catalog
@@ -93,7 +94,7 @@ def decide_all(
     decisions = [
         rank(
             job, lines, gpus=catalog.catalog(),
-            expected=Expected(_forecasts(job, lines, day, own), _waits(job, own)), **rules,
+            expected=Expected(_forecasts(job, lines, day, own), _recorded(job, own)), **rules,
         )
         for job in read
     ]  # fmt: skip
@@ -120,11 +121,19 @@ def _own_measurements(jobs: Iterable[Job], store: str | None) -> list[Measuremen
     return own_measurements(store)
 
 
-def _waits(job: Job, own: Sequence[Measurement]) -> dict[Candidate, float]:
-    """How much of their steps GPUs waited in the newest run of the job of one's own, by GPU and count."""
-    told = sorted((row for row in own if row.kind == "train" and "wait_share" in row.results and _is_of(row, job)),
-                  key=lambda row: row.version or "")  # fmt: skip
-    return {(row.setup.gpu, row.setup.n_gpus or 1): row.results["wait_share"] for row in told}
+def _recorded(job: Job, own: Sequence[Measurement]) -> dict[Candidate, Recorded]:
+    """What recorded runs of the job showed, by GPU and count; of their waits the newest counts, of failures all."""
+    found: dict[Candidate, Recorded] = {}
+    told = [row for row in own if row.kind == "train" and "attempts" in row.results and _is_of(row, job)]
+    for row in sorted(told, key=lambda row: row.version or ""):
+        key = (row.setup.gpu, row.setup.n_gpus or 1)
+        before = found.get(key, Recorded())
+        found[key] = Recorded(
+            row.results.get("wait_share", before.waiting_share),
+            before.accepted + round(row.results.get("accepted", 0.0)),
+            before.attempts + round(row.results["attempts"]),
+        )
+    return found
 
 
 def _is_of(row: Measurement, job: Job) -> bool:

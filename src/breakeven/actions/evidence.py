@@ -66,7 +66,8 @@ class Results:
     """What one run of the user's gave; None was not measured.
 
     hours of one attempt [h]; tokens_per_s per GPU, of training or of output [tokens/s]; ttft_ms and tpot_ms medians
-    [ms]; peak_memory_gb per GPU [10^9 bytes]; concurrency requests in flight.
+    [ms]; peak_memory_gb per GPU [10^9 bytes]; concurrency requests in flight; wait_share of the steps'
+    time, in which GPUs waited; attempts and accepted, how many runs it is of.
     """
 
     hours: float | None = None
@@ -75,6 +76,9 @@ class Results:
     ttft_ms: float | None = None
     tpot_ms: float | None = None
     concurrency: float | None = None
+    wait_share: float | None = None
+    attempts: float | None = None
+    accepted: float | None = None
 
 
 def add_measurement(
@@ -132,6 +136,7 @@ def measured_row(
             "tpot_ms": results.tpot_ms,
             "peak_mem_gb": results.peak_memory_gb,
         }
+    values |= {"wait_share": results.wait_share, "attempts": results.attempts, "accepted": results.accepted}
     given = {name: value for name, value in values.items() if value is not None}
     if measured_on > read_day(None):
         raise InputError("measured-in-future", key="--date", text=measured_on.isoformat())

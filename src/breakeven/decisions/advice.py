@@ -174,7 +174,7 @@ def _raise_utilisation(case: _Case) -> _Found | None:
     old, new = case.best(A100), case.best(H100)
     if old is None or new is None or old.terms is None or old.hours is None or new.usd_mean is None:
         return _NOT_COMPARED
-    hours = old.hours.times(1 - (old.waiting_share or 0.0))
+    hours = old.hours.times(1 - old.waiting_share)
     usd = mean_cost(replace(old.terms, idle_hours=0.0, success_rate=1.0), hours).usd
     return _by(usd <= new.usd_mean, {"waste_usd": wasted(case.choice).usd, "mended_usd": usd, "over_usd": new.usd_mean})
 
@@ -218,14 +218,14 @@ def _while_idle(case: _Case) -> _Found | None:
 
 def _waits_for_data(case: _Case) -> _Found | None:
     """No H100 while GPUs wait for data: whether the A100 is the cheaper one where a run of one's own measured that."""
-    measured = [option for option in case.able if option.waiting_share is not None]
+    measured = [one for one in case.able if one.recorded is not None and one.recorded.waiting_share is not None]
     if not measured:
         return _NOT_SAID
-    most = max(measured, key=lambda option: option.waiting_share or 0.0)
-    if (most.waiting_share or 0.0) <= WASTE_SHARE:
+    most = max(measured, key=lambda option: option.waiting_share)
+    if most.waiting_share <= WASTE_SHARE:
         return None
     verdict, values = _cheaper(case.best(A100), case.best(H100))
-    return verdict, {**values, "gpu": most.offer.gpu, "waiting_pct": 100 * (most.waiting_share or 0.0)}
+    return verdict, {**values, "gpu": most.offer.gpu, "waiting_pct": 100 * most.waiting_share}
 
 
 def _untuned_stack(case: _Case) -> _Found | None:

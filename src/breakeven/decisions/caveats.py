@@ -47,6 +47,7 @@ def caveats(
         *_sku_mixes(of_choice, gpus),
         *_precision(job, feasible, gpus),
         *_waiting(feasible),
+        *_recorded_failures(job, feasible),
         *_memory_doubts(choice, feasible),
         *_predictions(choice, feasible),
         *_interruptions(job, feasible),
@@ -70,12 +71,20 @@ def caveats(
 
 def _waiting(feasible: Sequence[Option]) -> list[Caveat]:
     """GPUs that were measured to wait: a faster one waits longer, and gains less than is predicted."""
-    found = {
-        option.offer.gpu: option.waiting_share
-        for option in feasible
-        if option.waiting_share is not None and option.waiting_share > WASTE_SHARE
-    }
+    found = {option.offer.gpu: option.waiting_share for option in feasible if option.waiting_share > WASTE_SHARE}
     return [Caveat("bottleneck-not-gpu", gpu=gpu, share_pct=100 * share) for gpu, share in found.items()]
+
+
+def _recorded_failures(job: Job, feasible: Sequence[Option]) -> list[Caveat]:
+    """Recorded runs that failed, of a job that counts on all of them to succeed."""
+    if float(job.success_rate) != 1.0:
+        return []
+    told = {option.offer.gpu: option.recorded for option in feasible if option.recorded is not None}
+    return [
+        Caveat("runs-failed", gpu=gpu, accepted=one.accepted, attempts=one.attempts)
+        for gpu, one in told.items()
+        if one.accepted < one.attempts
+    ]
 
 
 def _claims(job: Job, choice: Option | None, feasible: Sequence[Option], pairs: Sequence[BreakEven]) -> list[Caveat]:

@@ -29,6 +29,18 @@ class Interval(NamedTuple):
     high: float
 
 
+class Recorded(NamedTuple):
+    """What recorded runs of a job showed on some GPUs.
+
+    waiting_share : of the time of the steps, in which the GPUs waited, in the newest run; None where nobody saw;
+    accepted, attempts : runs that succeeded, of all that ended by themselves.
+    """
+
+    waiting_share: float | None = None
+    accepted: int = 0
+    attempts: int = 0
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Option:
     """One way to run the job: an offer, a number of GPUs, and what an accepted result then costs.
@@ -60,8 +72,13 @@ class Option:
     """What it costs on average more than the least would [USD]."""
     forecast: Forecast | None = None
     """What was predicted of the job on these GPUs, memory included; None where nothing was."""
-    waiting_share: float | None = None
-    """Share of the paid time of the job's own steps in which these GPUs were measured to wait; None unmeasured."""
+    recorded: Recorded | None = None
+    """What recorded runs of the job on these GPUs showed; None where there is none."""
+
+    @property
+    def waiting_share(self) -> float:
+        """Share of the time of the steps in which these GPUs were measured to wait; 0 where nobody saw."""
+        return 0.0 if self.recorded is None else self.recorded.waiting_share or 0.0
 
     @property
     def usd_mean(self) -> float | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from breakeven.costs.break_even import needed_speedup
 from breakeven.decisions.caveats import DAYS_UNTIL_STALE, caveats
 from breakeven.decisions.certainty import with_standing
-from breakeven.decisions.decision import BreakEven, Decision, Interval, Option, Timing
+from breakeven.decisions.decision import BreakEven, Decision, Interval, Option, Recorded, Timing
 from breakeven.decisions.flips import flips
 from breakeven.decisions.front import front
 from breakeven.decisions.next_step import next_step
@@ -36,11 +36,11 @@ MARKETS = ("on-demand", "interruptible", "reserved")
 class Expected(NamedTuple):
     """What is known of a job beside its file, by GPU and count.
 
-    forecasts : what it would take; waits : the share of its steps in which those GPUs were measured to wait.
+    forecasts : what it would take; recorded : what recorded runs of it showed.
     """
 
     forecasts: Mapping[Candidate, Forecast]
-    waits: Mapping[Candidate, float]
+    recorded: Mapping[Candidate, Recorded]
 
 
 NOTHING_EXPECTED = Expected({}, {})
@@ -85,8 +85,8 @@ def rank(
             stated = hours.get(offer.gpu) if index == 0 else None
             time = time_of(offer.gpu, wanted, stated, expected.forecasts.get((offer.gpu, wanted)))
             option = make_option(job, offer, wanted, time, as_of)
-            share = expected.waits.get((offer.gpu, wanted))
-            made.append(option if share is None else replace(option, waiting_share=share))
+            told = expected.recorded.get((offer.gpu, wanted))
+            made.append(option if told is None else replace(option, recorded=told))
     options = _ordered(_without_incomplete(made if all_lines else _cheapest_lines(made, as_of)))
     choice = next(iter(contenders(options, as_of)), None)
     if choice is not None:

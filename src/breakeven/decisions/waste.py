@@ -12,6 +12,11 @@ if TYPE_CHECKING:
 WASTE_SHARE = 0.2
 """Share of the cost above which a job is dear for what it wastes, not for its length."""
 
+FEWEST_RUNS = 3
+"""Recorded runs from which the share that failed is believed."""
+_LEAST_ACCEPTED = 0.5
+"""Where none succeeded: half a run, for a rate of nothing makes every cost infinite."""
+
 
 class Waste(NamedTuple):
     """What an accepted result would cost less if no machine idled, no attempt failed, and no GPU waited [USD]."""
@@ -41,7 +46,17 @@ def wasted(option: Option) -> Waste:
         return Waste(0.0, 0.0)
     repeated = mean.rent - terms.upfront_usd - terms.usd_per_gpu_h * terms.debug_gpu_h
     useful = repeated / failure_factor(terms.success_rate, terms.failure)
-    return Waste(mean.idle, repeated - useful, useful * (option.waiting_share or 0.0))
+    failed = repeated - useful + useful * (failure_factor(_recorded_rate(option), terms.failure) - 1)
+    return Waste(mean.idle, failed, useful * option.waiting_share)
+
+
+def _recorded_rate(option: Option) -> float:
+    """The share of recorded runs that succeeded, where the job counts on all of them; 1 where it says a rate itself."""
+    told = option.recorded
+    is_said = option.terms is None or float(option.terms.success_rate) != 1.0
+    if is_said or told is None or told.attempts < FEWEST_RUNS:
+        return 1.0
+    return max(told.accepted, _LEAST_ACCEPTED) / told.attempts
 
 
 def is_wasteful(option: Option) -> bool:

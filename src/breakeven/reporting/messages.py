@@ -356,6 +356,7 @@ REASONS: dict[str, str] = {
 }
 
 CAVEATS: dict[str, str] = {
+    "runs-failed": "Of {attempts:number} recorded runs on the {gpu:gpu} {accepted:number} succeeded; the job counts on all (success_rate).",
     "bottleneck-not-gpu": "Your run on the {gpu:gpu} waited {share_pct:pct} of its steps: the bottleneck is not the GPU, and a faster one gains less than predicted.",
     "memory-doubt": "Memory is in doubt on {gpus} x {gpu:gpu}: {low_gb:gb} to {high_gb:gb} is predicted per GPU, and the verdict is '{fits:code}'.",
     "extrapolated": "Beyond the evidence ({what:code}): the interval is wider.",
