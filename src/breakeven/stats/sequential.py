@@ -7,7 +7,7 @@ step time of blocks longer than their memory. Source: formula 7.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp, inf, log, sqrt
+from math import ceil, exp, inf, log, sqrt
 from operator import mul
 from typing import TYPE_CHECKING, Literal
 
@@ -21,6 +21,7 @@ _FEWEST_STEPS = 20
 _MEMORIES = 3
 _MERGE_ABOVE = 0.2
 _WINDOWS = 5
+_GRID = 1.5
 ALPHA = 0.05
 
 Verdict = Literal["a", "b", "either", "not-settled"]
@@ -112,7 +113,7 @@ def settle(
         raise InputError("not-positive")
     steps = min(len(a), len(b))
     memory = max(autocorrelation_time(a[:steps]), autocorrelation_time(b[:steps]))
-    length = max(_FEWEST_STEPS, -int(-_MEMORIES * memory // 1))
+    length = _block_length(memory)
     gaps = _block_gaps(a, b, length)
     while len(gaps) >= 2 * FEWEST_BLOCKS and _lag_one(gaps) > _MERGE_ABOVE:
         length *= 2
@@ -139,6 +140,18 @@ def settle(
         verdict=verdict, low=low, estimate=exp(mean), high=high, blocks=count, block_steps=length,
         memory_steps=memory, steps=steps,
     )  # fmt: skip
+
+
+def _block_length(memory: float) -> int:
+    """Steps of a block: at least three memories and at least twenty, rounded up to a coarse grid.
+
+    Each length cuts the same steps into other blocks, and each such cut is one more chance to be wrong: on a grid there
+    are few, however often the memory is estimated anew.
+    """
+    length = _FEWEST_STEPS
+    while length < _MEMORIES * memory:
+        length = ceil(length * _GRID)
+    return length
 
 
 def worst_regret(low: float, estimate: float, high: float, break_even: float) -> float:
