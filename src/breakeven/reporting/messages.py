@@ -137,6 +137,8 @@ ERRORS: dict[str, tuple[str, str | None]] = {
     "fetch-too-large": ("{text:quoted} is larger than {max_bytes:number} bytes.", "That is no price list; nothing was changed."),
     "fetch-too-slow": ("{text:quoted} was not complete after {seconds:number} s.", "Try again later; nothing was changed."),
     "fetch-truncated": ("{text:quoted} broke off: {found} bytes of {expected}.", "Try again; nothing was changed."),
+    "not-for-visitors": ("{text:quoted} would open a file, fetch a page or run a program where this page is served.", "Use the command line for it, or name a known model."),
+    "too-many-counts": ("{found} numbers of GPUs are more than are decided at once here ({most}).", "Ask for fewer, or use the command line."),
     "bad-rates": ("{text:quoted} is no list of exchange rates.", "Write each currency once, such as EUR=1.08,GBP=1.27."),
     "not-a-record": ("this is not a decision record.", "Write one with 'breakeven decide JOB --record FILE'."),
     "record-altered": ("this record was altered: its digest does not fit.", "Write it again with 'breakeven decide JOB --record FILE'."),

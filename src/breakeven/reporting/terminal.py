@@ -50,7 +50,7 @@ class Style:
 def decision_text(decision: Decision, words: Words, style: Style, *, all_lines: bool = False) -> str:
     """The whole report of one decision."""
     blocks = [_title(decision, words, style), _verdict(decision, words, style)]
-    pair = _main_pair(decision)
+    pair = main_pair(decision)
     if pair is not None:
         blocks.append(ruler_lines(pair, pair.basis, words, glyphs=UNICODE if style.has_unicode else ASCII))
     blocks.extend(
@@ -104,12 +104,15 @@ def _width(text: str) -> int:
 
 
 def _verdict(decision: Decision, words: Words, style: Style) -> list[str]:
+    lines = [style.strong(line) for line in wrapped(verdict_sentence(decision, words))]
+    return [*lines, *(line for text in verdict_details(decision, words) for line in wrapped(text))]
+
+
+def verdict_sentence(decision: Decision, words: Words) -> str:
+    """What to rent, in one sentence."""
     choice = decision.choice
     if choice is None or choice.mean is None:
-        return [
-            *(style.strong(line) for line in wrapped(words("Nothing to rent for this job."))),
-            *wrapped(why_nothing(decision, words)),
-        ]
+        return words("Nothing to rent for this job.")
     sentence = words(
         "Rent {gpus} x {gpu:gpu} at {provider}{market}: {usd:usd} per {result:code}",
         gpus=choice.units,
@@ -127,10 +130,16 @@ def _verdict(decision: Decision, words: Words, style: Style) -> list[str]:
         sentence += " (" + words("{sharing:code}", sharing=choice.sharing) + ")"
     rival = decision.rival
     if rival is not None and rival.saving_pct is not None and rival.saving_pct >= 0.5:
-        sentence += words(", {saving:pct} less.", saving=rival.saving_pct)
-    else:
-        sentence += "."
-    lines = [*(style.strong(line) for line in wrapped(sentence)), *wrapped(reason_text(decision, words))]
+        return sentence + words(", {saving:pct} less.", saving=rival.saving_pct)
+    return sentence + "."
+
+
+def verdict_details(decision: Decision, words: Words) -> list[str]:
+    """Why, and what is in the price beside the run."""
+    choice = decision.choice
+    if choice is None or choice.mean is None:
+        return [why_nothing(decision, words)]
+    lines = [reason_text(decision, words)]
     terms = choice.terms
     if terms is not None and terms.debug_gpu_h:
         text = words.count(
@@ -140,14 +149,14 @@ def _verdict(decision: Decision, words: Words, style: Style) -> list[str]:
             usd=terms.usd_per_gpu_h * terms.debug_gpu_h,
             hours=terms.debug_h,
         )
-        lines.extend(wrapped(text))
+        lines.append(text)
     if choice.mean.interval_h is not None:
         text = words(
             "Write a checkpoint every {minutes} minutes of work; expect {interruptions:ratio} interruptions.",
             minutes=formats.significant(60 * choice.mean.interval_h, 2, words.locale),
             interruptions=choice.mean.interruptions,
         )
-        lines.extend(wrapped(text))
+        lines.append(text)
     return lines
 
 
@@ -224,7 +233,8 @@ def _details(option: Option, other: Option, words: Words) -> list[str]:
     return found
 
 
-def _main_pair(decision: Decision) -> BreakEven | None:
+def main_pair(decision: Decision) -> BreakEven | None:
+    """The pair that the ruler shows: the choice against its rival."""
     choice, rival = decision.choice, decision.rival
     if choice is None or rival is None:
         return None
@@ -579,6 +589,20 @@ def month_text(month: Month, words: Words, style: Style) -> str:
     elif best.usd is not None:
         lines.extend(wrapped(words("{offer}: {usd:usd} for the month.", offer=words.offer(best.offer), usd=best.usd)))
     return formats.unbroken("\n".join(lines) + "\n", words.locale)
+
+
+def remarks(decision: Decision, words: Words) -> dict[str, str]:
+    """What a report says beside the table, each a paragraph or blank: flips, swings, timing, next, left out, advice."""
+    parts = {
+        "flips": _flips(decision, words),
+        "swings": _swings(decision, words, all_lines=True),
+        "hour-saved": _hour_saved(decision, words),
+        "timing": [] if decision.timing is None else timing_lines(decision.timing, words),
+        "next": [] if decision.next is None else [next_text(decision.next, words)],
+        "left-out": [*_left_out(decision, words), *_what_to_say(decision, words)],
+        "advice": _advice(decision, words),
+    }
+    return {name: " ".join(line.strip(" ") for line in lines) for name, lines in parts.items()}
 
 
 def gpu_list_text(gpus: Iterable[Gpu], words: Words) -> str:

@@ -1,0 +1,269 @@
+"""The application: every route of the table, answered in a thread, kept while nothing changes, behind the gate."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
+
+import anyio
+from anyio import to_thread
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.formparsers import MultiPartException, MultiPartParser
+from starlette.responses import Response
+from starlette.routing import Mount
+from starlette.routing import Route as PathRoute
+from starlette.staticfiles import StaticFiles
+
+from breakeven.documents import Given
+from breakeven.errors import BreakevenError, ExternalError, InputError
+from breakeven.reporting import formats
+from breakeven.reporting.words import Words
+from breakeven.web.asked import HTML, JSON, MARKDOWN, Answer, Asked, locale_of
+from breakeven.web.blocks import Page
+from breakeven.web.deciding import Kept
+from breakeven.web.layout import error_page, rendered
+from breakeven.web.markdown import markdown_of
+from breakeven.web.routes import ROUTES
+from breakeven.web.security import MAX_BOOK_BYTES, BodyTooLargeError, Gate
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from starlette.requests import Request
+    from starlette.types import ASGIApp
+
+    from breakeven.web.route import Route
+    from breakeven.web.settings import Settings
+
+STATIC = Path(__file__).parent / "static"
+_THREADS = 4
+_MOST_ANSWERS = 256
+_LEAST_COMPRESSED = 1000
+_LARGEST_KEPT = 2**20
+_NOT_FOUND = frozenset({"unknown-run", "unknown-measurement", "unknown-example", "not-here"})
+_FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+_MOST_FIELDS = 300
+
+
+class _InMemory(MultiPartParser):
+    """What is sent is never written to a file on its way."""
+
+    spool_max_size = MAX_BOOK_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """An answer as it goes out, plain and compressed."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+    compressed: bytes | None
+
+    def response(self, *, is_compressed: bool, known: str) -> Response:
+        """The answer to one request; `known` is what the browser has already."""
+        if known == self.headers.get("etag") and self.status == 200:
+            return Response(status_code=304, headers=dict(self.headers))
+        if is_compressed and self.compressed is not None:
+            return Response(self.compressed, self.status, {**self.headers, "content-encoding": "gzip"})
+        return Response(self.content, self.status, dict(self.headers))
+
+
+def make_app(settings: Settings) -> ASGIApp:
+    """The application that serves these books and this store."""
+    server = _Server(settings)
+    paths: list[Any] = [Mount("/static", _Static(directory=STATIC))]
+    for route in ROUTES:
+        endpoint = server.endpoint(route)
+        paths.append(PathRoute(route.path, endpoint, methods=[route.method]))
+        if route.method == "GET" and not route.is_api and not route.places and "." not in route.path:
+            twin = "/index.md" if route.path == "/" else f"{route.path}.md"
+            paths.append(PathRoute(twin, endpoint, methods=["GET"]))
+    handlers: dict[Any, Any] = {HTTPException: server.refused, Exception: server.failed}
+    return Gate(Starlette(routes=paths, exception_handlers=handlers), settings)
+
+
+class _Static(StaticFiles):
+    """Style sheet and script, which change with the version that their address names."""
+
+    def file_response(self, *args: Any, **values: Any) -> Response:
+        response = super().file_response(*args, **values)
+        response.headers["cache-control"] = "public, max-age=86400"
+        return response
+
+
+class _Server:
+    """Answers requests; keeps what it answered."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._kept = Kept(_MOST_ANSWERS)
+        self._threads: anyio.CapacityLimiter | None = None
+
+    def endpoint(self, route: Route) -> Callable[[Request], Awaitable[Response]]:
+        """What answers the requests of a route."""
+
+        async def answer(request: Request) -> Response:
+            asked = await self._read(request)
+            is_compressed = "gzip" in request.headers.get("accept-encoding", "")
+            known = request.headers.get("if-none-match", "")
+            if isinstance(asked, _Ready):
+                return asked.response(is_compressed=False, known="")
+            key = self._key(route, asked)
+            ready: _Ready | None = None if key is None else self._kept.get(key)
+            if ready is None:
+                ready = await to_thread.run_sync(self._made, route, asked, limiter=self._limiter())
+                if key is not None and ready.status == 200 and len(ready.content) < _LARGEST_KEPT:
+                    self._kept.put(key, ready)
+            return ready.response(is_compressed=is_compressed, known=known)
+
+        return answer
+
+    def _limiter(self) -> anyio.CapacityLimiter:
+        if self._threads is None:
+            self._threads = anyio.CapacityLimiter(_THREADS)
+        return self._threads
+
+    def _key(self, route: Route, asked: Asked) -> Any:
+        version = self._settings.version() if route.is_kept else None
+        if version is None:
+            return None
+        query = tuple((name, tuple(values)) for name, values in asked.query.items())
+        body = hashlib.sha256(asked.body).digest() if asked.body else b""
+        return (route.path, route.method, asked.path, query, asked.locale, asked.wants_markdown, asked.body_kind, body,
+                version)  # fmt: skip
+
+    def _made(self, route: Route, asked: Asked) -> _Ready:
+        try:
+            if route.is_api:
+                route.check(asked)
+            return _ready(_shown(route.run(asked), asked))
+        except BreakevenError as error:
+            return _ready(_told(error, asked, is_api=route.is_api))
+
+    async def _read(self, request: Request) -> Asked | _Ready:
+        """The request, read; or the answer to one that cannot be."""
+        asked = self._addressed(request)
+        if request.method != "POST":
+            return asked
+        body = await request.body()
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        form: dict[str, list[str]] = {}
+        files: dict[str, Given] = {}
+        if kind == _FORMS[0]:
+            text = body.decode("utf-8", errors="replace")
+            form = _grouped(parse_qsl(text, keep_blank_values=True, max_num_fields=None)[:_MOST_FIELDS])
+        elif kind == _FORMS[1]:
+            try:
+                form, files = await _parts(request)
+            except (MultiPartException, KeyError, ValueError, LookupError):
+                return _ready(_told(InputError("bad-form"), asked, is_api=asked.path.startswith("/api/")))
+        return _with(asked, form=form, files=files, body=body, body_kind=kind)
+
+    def _addressed(self, request: Request) -> Asked:
+        query = _grouped(request.query_params.multi_items())
+        accepted = request.headers.get("accept", "")
+        place = {name: str(value) for name, value in request.path_params.items()}
+        path = request.url.path
+        is_twin = path.endswith(".md") and not path.startswith("/api/")
+        if is_twin:
+            path = path.removesuffix(".md").replace("/index", "/") if path == "/index.md" else path.removesuffix(".md")
+            place = {name: value.removesuffix(".md") for name, value in place.items()}
+        named = query.get("locale", [None])[0]
+        return Asked(
+            settings=self._settings,
+            path=path,
+            query=query,
+            place=place,
+            locale=locale_of(named, request.headers.get("accept-language", ""), self._settings.locale),
+            wants_markdown=is_twin or accepted.split(",")[0].partition(";")[0].strip() == MARKDOWN,
+        )
+
+    async def refused(self, request: Request, error: Exception) -> Response:
+        """What is not here, or not asked for in this way."""
+        status = error.status_code if isinstance(error, HTTPException) else 500
+        code = {404: "not-here", 405: "not-this-way"}.get(status, "bad-form")
+        asked = self._addressed(request)
+        answer = _told(InputError(code, text=asked.path[:80]), asked, is_api=asked.path.startswith("/api/"))
+        ready = _ready(_with_status(answer, status))
+        return ready.response(is_compressed=False, known="")
+
+    async def failed(self, request: Request, error: Exception) -> Response:
+        """A mistake of ours: told without its details, which are in the server's log."""
+        if isinstance(error, BodyTooLargeError):
+            raise error
+        asked = self._addressed(request)
+        answer = _told(ExternalError("server-mistake"), asked, is_api=asked.path.startswith("/api/"))
+        return _ready(_with_status(answer, 500)).response(is_compressed=False, known="")
+
+
+def _grouped(pairs: list[tuple[str, str]]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name, value in pairs:
+        found.setdefault(name, []).append(value)
+    return found
+
+
+async def _parts(request: Request) -> tuple[dict[str, list[str]], dict[str, Given]]:
+    parser = _InMemory(
+        request.headers, request.stream(), max_files=2, max_fields=_MOST_FIELDS, max_part_size=MAX_BOOK_BYTES
+    )
+    form: dict[str, list[str]] = {}
+    files: dict[str, Given] = {}
+    for name, value in (await parser.parse()).multi_items():
+        if isinstance(value, str):
+            form.setdefault(name, []).append(value)
+        else:
+            files[name] = Given((value.filename or "")[:200], await value.read())
+            await value.close()
+    return form, files
+
+
+def _with(asked: Asked, **values: Any) -> Asked:
+    from dataclasses import replace  # noqa: PLC0415 - only for what is posted
+
+    return replace(asked, **values)
+
+
+def _with_status(answer: Answer, status: int) -> Answer:
+    return Answer(content=answer.content, kind=answer.kind, status=status, headers=answer.headers)
+
+
+def _shown(made: Answer | Page, asked: Asked) -> Answer:
+    """A page in the form that was asked for."""
+    if isinstance(made, Answer):
+        return made
+    if asked.wants_markdown:
+        return Answer(content=formats.unbroken(markdown_of(made), asked.locale), kind=MARKDOWN, status=made.status)
+    return Answer(content=rendered(made, asked), status=made.status)
+
+
+def _told(error: BreakevenError, asked: Asked, *, is_api: bool) -> Answer:
+    """An error in words, as a page or as JSON."""
+    status = 404 if error.code in _NOT_FOUND else 400 if isinstance(error, InputError) else 502
+    if not is_api:
+        return _shown(error_page(error, asked, status), asked)
+    from breakeven.reporting.json_documents import dumps  # noqa: PLC0415
+
+    text = formats.unbroken(Words(asked.locale).error(error), asked.locale)
+    document = {"error": {"code": error.code, "text": text, "key": error.key, "line": error.line}}
+    return Answer(content=dumps(document), kind=JSON, status=status)
+
+
+def _ready(answer: Answer) -> _Ready:
+    content = answer.content.encode("utf-8", errors="replace") if isinstance(answer.content, str) else answer.content
+    is_text = answer.kind in {HTML, MARKDOWN} or answer.kind.startswith("text/")
+    headers = {
+        "content-type": f"{answer.kind}; charset=utf-8" if is_text else answer.kind,
+        "cache-control": "private, no-cache",
+        "vary": "Accept, Accept-Encoding, Accept-Language, Cookie",
+        "etag": f'"{hashlib.sha256(content).hexdigest()[:20]}"',
+        **answer.headers,
+    }
+    compressed = gzip.compress(content, 6, mtime=0) if len(content) > _LEAST_COMPRESSED else None
+    return _Ready(answer.status, headers, content, compressed)

@@ -1,0 +1,92 @@
+"""A page as Markdown, for assistants and for those who read plain text."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from breakeven.reporting.formats import printable
+from breakeven.web.blocks import Code, Fold, Form, Heading, Link, Notes, Picture, Table, Text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from breakeven.web.blocks import Block, Cell, Page
+
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
+
+
+def markdown_of(page: Page) -> str:
+    """The whole page.
+
+    >>> from breakeven.web.blocks import Page
+    >>> markdown_of(Page(title="Offers", blocks=[Text("a <b>")]))
+    '# Offers\\n\\na \\\\<b\\\\>\\n'
+    """
+    parts = [f"# {escaped(page.title)}", *([escaped(page.about)] if page.about else []), *_parts(page.blocks)]
+    return "\n\n".join(parts) + "\n"
+
+
+def escaped(text: str) -> str:
+    """A text of others on one line, its characters that mean something in Markdown made harmless."""
+    return _SPECIAL.sub(r"\\\1", printable(text.replace("\n", " ")))
+
+
+def _parts(blocks: Iterable[Block]) -> Iterator[str]:
+    for block in blocks:
+        part = _part(block)
+        if part:
+            yield part
+
+
+def _part(block: Block) -> str:
+    match block:
+        case Text():
+            return f"**{escaped(block.text)}**" if block.role == "verdict" else escaped(block.text)
+        case Link():
+            return " ".join(part for part in (_link(block.text, block.href), escaped(block.secondary)) if part)
+        case Heading():
+            return f"## {escaped(block.text)}"
+        case Notes():
+            return "\n".join([escaped(block.title), "", *(f"- {escaped(item)}" for item in block.items)])
+        case Table():
+            return _table(block)
+        case Picture():
+            parts = [escaped(block.text), _table(block.table) if block.table is not None else ""]
+            return "\n\n".join(part for part in parts if part)
+        case Code():
+            return _code(block)
+        case Fold():
+            return "\n\n".join([f"### {escaped(block.title)}", *_parts(block.blocks)])
+        case Form():
+            return ""
+
+
+def _table(table: Table) -> str:
+    head = "| " + " | ".join(escaped(column.title) for column in table.columns) + " |"
+    rule = "|" + "|".join("---:" if column.is_number else "---" for column in table.columns) + "|"
+    rows = [
+        "| " + ("> " if row.is_choice else "") + " | ".join(_cell(cell) for cell in row.cells) + " |"
+        for row in table.rows
+    ]
+    return "\n".join([head, rule, *rows])
+
+
+def _cell(cell: Cell) -> str:
+    shown = _link(cell.text, cell.href) if cell.href is not None else escaped(cell.text)
+    return f"{shown} ({escaped(cell.note)})" if cell.note else shown
+
+
+def _link(text: str, href: str) -> str:
+    path, mark, query = href.partition("?")
+    if path == "/":
+        path = "/index"
+    is_page = href.startswith("/") and not path.rpartition("/")[2].count(".")
+    return f"[{escaped(text)}]({path}{'.md' if is_page else ''}{mark}{query})"
+
+
+def _code(block: Code) -> str:
+    fence = "```"
+    while fence in block.text:
+        fence += "`"
+    return f"{fence}\n{block.text.rstrip()}\n{fence}"
