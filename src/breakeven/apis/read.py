@@ -21,6 +21,7 @@ from breakeven.units import parse_number
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from decimal import Decimal
+    from pathlib import Path
 
 MAX_PRICES_BYTES = 4 * 2**20
 REQUIRED_COLUMNS = ("provider", "model", "input")

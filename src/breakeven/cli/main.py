@@ -32,6 +32,7 @@ COMMANDS = {
     "bench": "measure a server: replay a locked plan over a ladder, and say what accepted tokens cost",
     "checklist": "what to ask a provider before you reserve, answered where the book or your notes know",
     "watch": "decide recorded decisions again with today's prices; exit status 10 when a winner flipped",
+    "web": "the same in a browser: decide as you type, compare, import prices; loopback unless told otherwise",
     "examples": "list the example jobs and books, or write them to a folder",
 }
 """Every command with its one-line summary; each lives in `cli/<command>.py`, dashes as underscores."""

@@ -40,28 +40,29 @@ def changed_text(text: str, changes: Iterable[Change], *, file: str | None = Non
 def _lines(mapping: Mapping, indent: str) -> Iterator[str]:
     for name, node in mapping.entries.items():
         key = f"{indent}{_word(name, is_quoted=False)}:"
-        flow = _flow(node)
-        if isinstance(node, Scalar) or len(key) + len(flow) < _COLUMNS or not _has_parts(node):
-            yield f"{key} {flow}"
+        one_line = shown(node)
+        if isinstance(node, Scalar) or len(key) + len(one_line) < _COLUMNS or not _has_parts(node):
+            yield f"{key} {one_line}"
         elif isinstance(node, Mapping):
             yield key
             yield from _lines(node, f"{indent}  ")
         else:
             yield key
-            yield from (f"{indent}  - {_flow(item)}" for item in node.items)
+            yield from (f"{indent}  - {shown(item)}" for item in node.items)
 
 
 def _has_parts(node: Node) -> bool:
     return bool(node.entries if isinstance(node, Mapping) else isinstance(node, Sequence) and node.items)
 
 
-def _flow(node: Node) -> str:
+def shown(node: Node) -> str:
+    """A value on one line, as YAML."""
     if isinstance(node, Mapping):
         return (
-            "{" + ", ".join(f"{_word(name, is_quoted=False)}: {_flow(one)}" for name, one in node.entries.items()) + "}"
+            "{" + ", ".join(f"{_word(name, is_quoted=False)}: {shown(one)}" for name, one in node.entries.items()) + "}"
         )
     if isinstance(node, Sequence):
-        return "[" + ", ".join(_flow(item) for item in node.items) + "]"
+        return "[" + ", ".join(shown(item) for item in node.items) + "]"
     return _word(node.text, is_quoted=node.is_quoted)
 
 

@@ -80,18 +80,23 @@ def wrapped(text: str, first: str = "  ", rest: str = "  ") -> list[str]:
 
 def _title(decision: Decision, words: Words, style: Style) -> list[str]:
     title = decision.job.describe or decision.job.job
-    days = sorted(
-        option.offer.seen_at.date().isoformat() for option in decision.options if option.offer.seen_at is not None
-    )
-    dates = ""
-    if days and days[0] == days[-1]:
-        dates = words("prices of {day:date}", day=days[0])
-    elif days:
-        dates = words("prices of {first:date} to {last:date}", first=days[0], last=days[-1])
+    dates = price_days(decision, words)
     width = _width(title)
     if width + len(dates) + 2 <= WIDTH:
         return [style.strong(title) + dates.rjust(WIDTH - width)]
     return [*(style.strong(line) for line in wrap(title, WIDTH)), dates.rjust(WIDTH)]
+
+
+def price_days(decision: Decision, words: Words) -> str:
+    """When the prices of the options were seen; blank where nobody knows."""
+    days = sorted(
+        option.offer.seen_at.date().isoformat() for option in decision.options if option.offer.seen_at is not None
+    )
+    if not days:
+        return ""
+    if days[0] == days[-1]:
+        return words("prices of {day:date}", day=days[0])
+    return words("prices of {first:date} to {last:date}", first=days[0], last=days[-1])
 
 
 def _width(text: str) -> int:

@@ -111,7 +111,7 @@ def job_text(found: dict[str, Any]) -> str:
     return str(found["job"])
 
 
-def _job(asked: Asked, found: dict[str, Any]) -> Job:
+def _job(found: dict[str, Any]) -> Job:
     return job_of_visitor(job_text(found))
 
 
@@ -135,14 +135,14 @@ def predicted(asked: Asked) -> Answer:
     """`predict --json`."""
     found = sent(asked)
     gpus = found.get("gpus") or None
-    made = predict(_job(asked, found), gpus=gpus, as_of=asked.day, store=asked.settings.store)
+    made = predict(_job(found), gpus=gpus, as_of=asked.day, store=asked.settings.store)
     return answered(prediction_document(made, Words(asked.locale)))
 
 
 def rented_or_not(asked: Asked) -> Answer:
     """`rent-or-api --json`."""
     found = sent(asked)
-    job = _job(asked, found)
+    job = _job(found)
     answer = rent_or_api(
         job,
         usage=Given("usage.csv", found["usage"].encode()) if "usage" in found else None,
@@ -158,7 +158,7 @@ def rented_or_not(asked: Asked) -> Answer:
 
 def compared(asked: Asked) -> Answer:
     """`compare --json`, without a job or with the one that was sent."""
-    job = _job(asked, sent(asked)) if asked.body else None
+    job = _job(sent(asked)) if asked.body else None
     found = compare(
         asked.text("first") or "", asked.text("second") or "", job, offers=asked.settings.all_offers(), as_of=asked.day
     )
@@ -261,7 +261,7 @@ def run(asked: Asked) -> Answer:
     return answered(replay_document(report, Words(asked.locale)))
 
 
-def examples(asked: Asked) -> Answer:
+def examples(_asked: Asked) -> Answer:
     """The example jobs, with their text."""
     found = []
     for path in example_paths():
@@ -271,6 +271,6 @@ def examples(asked: Asked) -> Answer:
     return answered({"examples": found})
 
 
-def job_schema(asked: Asked) -> Answer:
+def job_schema(_asked: Asked) -> Answer:
     """The JSON Schema of the job file."""
     return Answer(content=SCHEMA_FILE.read_bytes(), kind=JSON)

@@ -24,7 +24,7 @@ from breakeven.errors import BreakevenError, ExternalError, InputError
 from breakeven.reporting import formats
 from breakeven.reporting.words import Words
 from breakeven.web.asked import HTML, JSON, MARKDOWN, Answer, Asked, locale_of
-from breakeven.web.blocks import Page
+
 from breakeven.web.deciding import Kept
 from breakeven.web.layout import error_page, rendered
 from breakeven.web.markdown import markdown_of
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp
 
+    from breakeven.web.blocks import Page
     from breakeven.web.route import Route
     from breakeven.web.settings import Settings
 

@@ -42,24 +42,26 @@ def _parts(blocks: Iterable[Block]) -> Iterator[str]:
 def _part(block: Block) -> str:
     match block:
         case Text():
-            return f"**{escaped(block.text)}**" if block.role == "verdict" else escaped(block.text)
+            part = f"**{escaped(block.text)}**" if block.role == "verdict" else escaped(block.text)
         case Link():
-            return " ".join(part for part in (_link(block.text, block.href), escaped(block.secondary)) if part)
+            part = " ".join(one for one in (_link(block.text, block.href), escaped(block.secondary)) if one)
         case Heading():
-            return f"## {escaped(block.text)}"
+            part = f"## {escaped(block.text)}"
         case Notes():
-            return "\n".join([escaped(block.title), "", *(f"- {escaped(item)}" for item in block.items)])
+            title = [escaped(block.title), ""] if block.title else []
+            part = "\n".join([*title, *(f"- {escaped(item)}" for item in block.items)])
         case Table():
-            return _table(block)
+            part = _table(block)
         case Picture():
             parts = [escaped(block.text), _table(block.table) if block.table is not None else ""]
-            return "\n\n".join(part for part in parts if part)
+            part = "\n\n".join(one for one in parts if one)
         case Code():
-            return _code(block)
+            part = _code(block)
         case Fold():
-            return "\n\n".join([f"### {escaped(block.title)}", *_parts(block.blocks)])
+            part = "\n\n".join([f"### {escaped(block.title)}", *_parts(block.blocks)])
         case Form():
-            return ""
+            part = ""
+    return part
 
 
 def _table(table: Table) -> str:

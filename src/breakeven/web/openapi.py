@@ -96,5 +96,7 @@ def _refusal(told: str) -> dict[str, Any]:
 
 
 def _name(route: Route) -> str:
-    words = [part.strip("{}") for part in route.path.removeprefix("/api/").replace(".", "/").replace("-", "/").split("/")]
+    words = [
+        part.strip("{}") for part in route.path.removeprefix("/api/").replace(".", "/").replace("-", "/").split("/")
+    ]
     return "_".join([route.method.lower(), *words])

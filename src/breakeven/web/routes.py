@@ -192,15 +192,13 @@ API: tuple[Route, ...] = (
         parameters=(_PROVIDER, _LOCALE, _DAY),
     ),
     Route(path="/api/runs", run=api.runs, told="The replays there are: bench list --json", parameters=(_LOCALE,)),
-    Route(
-        path="/api/runs/{id}", run=api.run, told="The numbers of a replay: bench show --json", parameters=(_LOCALE,)
-    ),
+    Route(path="/api/runs/{id}", run=api.run, told="The numbers of a replay: bench show --json", parameters=(_LOCALE,)),
     Route(path="/api/examples", run=api.examples, told="The example jobs, with their text", parameters=(_LOCALE,)),
     Route(path="/api/job.schema.json", run=api.job_schema, told="The JSON Schema of the job file"),
 )
 
 
-def _document(asked: Asked) -> Answer:
+def _document(_asked: Asked) -> Answer:
     return api.answered(openapi(ROUTES))
 
 
