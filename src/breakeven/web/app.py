@@ -188,9 +188,11 @@ class _Server:
     async def refused(self, request: Request, error: Exception) -> Response:
         """What is not here, or not asked for in this way."""
         status = error.status_code if isinstance(error, HTTPException) else 500
-        code = {404: "not-here", 405: "not-this-way"}.get(status, "bad-form")
         asked = self._addressed(request)
-        answer = _told(InputError(code, text=asked.path[:80]), asked, is_api=asked.path.startswith("/api/"))
+        told = InputError(
+            "not-here" if status == 404 else "not-this-way" if status == 405 else "bad-form", text=asked.path[:80]
+        )
+        answer = _told(told, asked, is_api=asked.path.startswith("/api/"))
         ready = _ready(_with_status(answer, status))
         return ready.response(is_compressed=False, known="")
 

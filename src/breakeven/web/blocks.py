@@ -133,6 +133,8 @@ class Control:
     error: str = ""
     suggestions: str = ""
     """The id of the list of known words."""
+    default: str = ""
+    """What a blank field means."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,7 +93,7 @@ def compare_page(asked: Asked) -> Page | Answer:
     one, other = _meant(first), _meant(second)
     pairs = [(a, b) for a, b in product(one, other) if a != b]
     equal = [(a, b) for a, b in pairs if known[a].memory_gb == known[b].memory_gb]
-    for found in (pairs, equal):
+    for found in (pairs, equal, _rented(equal, asked)):
         if len(found) == 1:
             [(a, b)] = found
             place = asked.link(f"/compare/{a}{_VS}{b}", read=named)
@@ -107,6 +107,12 @@ def compare_page(asked: Asked) -> Page | Answer:
     ]
     told = words("{text:quoted} names several products. Choose a pair:", text=named)
     return Page(title=words("Which two?"), blocks=[Text(told), *links])
+
+
+def _rented(pairs: list[tuple[str, str]], asked: Asked) -> list[tuple[str, str]]:
+    """The pairs of which somebody rents out both."""
+    offered = {offer.gpu for offer in asked.settings.all_offers() if offer.usd_per_gpu_h is not None}
+    return [pair for pair in pairs if offered.issuperset(pair)]
 
 
 def _meant(text: str) -> list[str]:
@@ -135,7 +141,7 @@ def _pair_page(first: str, second: str, asked: Asked) -> Page:
     blocks: list[Block] = []
     if (read := asked.text("read")) is not None:
         told = words(
-            "{text:quoted} is read as {first} against {second}: the pair of equal memory.",
+            "{text:quoted} is read as {first} against {second}: the pair of equal memory that is for rent.",
             text=read, first=first, second=second,
         )  # fmt: skip
         blocks.append(Text(told, "hint"))

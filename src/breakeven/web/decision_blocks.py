@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from breakeven.reporting import formats
 from breakeven.reporting.ruler import ruler_lines
 from breakeven.reporting.terminal import main_pair, price_days, remarks, verdict_details, verdict_sentence
-from breakeven.web.blocks import Cell, Code, Column, Fold, Heading, Notes, Row, Span, Table, Text, cells
+from breakeven.web.blocks import Cell, Code, Column, Fold, Notes, Row, Span, Table, Text, cells
 from breakeven.web.fresh import age
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def decision_blocks(decision: Decision, words: Words, asked: Asked) -> list[Bloc
         *(Text(told[name]) for name in ("flips", "hour-saved", "timing") if told[name]),
     ]
     if told["next"]:
-        blocks.extend((Heading(words("Next")), Text(told["next"])))
+        blocks.append(Text(told["next"], "done"))
     return [*blocks, *_folds(decision, words, told, asked)]
 
 

@@ -156,7 +156,7 @@ def sections(state: Stated, words: Words, problem: BreakevenError | None = None)
         return Control(
             key, label, "choice" if listed else "text" if key in _TEXTS or suggestions else "number",
             value_at(root, key), [("", "-"), *((one, named(one, words)) for one in listed)] if listed else (),
-            value_at(base, key), error=told if is_wrong else "", suggestions=suggestions,
+            value_at(base, key), error=told if is_wrong else "", suggestions=suggestions, default=_DEFAULTS.get(key, ""),
         )  # fmt: skip
 
     made = [
@@ -325,4 +325,9 @@ _FIELDS = (
     "stack.framework success_rate runs delay_usd_per_h limits.deadline_h limits.budget_usd limits.gpus "
     "limits.providers limits.markets limits.regions overheads.storage_gb overheads.idle_hours"
 )
+_DEFAULTS = {
+    "gpus": "1", "data.epochs": "1", "success_rate": "1", "runs": "1", "delay_usd_per_h": "0",
+    "limits.markets": "[on-demand, interruptible]", "overheads.storage_gb": "0", "overheads.idle_hours": "0",
+}  # fmt: skip
+"""What the job file says of keys that are left out."""
 _KEYS = frozenset(_FIELDS.split())

@@ -10,6 +10,9 @@ import uvicorn
 
 from breakeven.errors import ExternalError
 from breakeven.web.app import make_app
+from breakeven.web.asked import Asked
+from breakeven.web.decide_page import decide_page
+from breakeven.web.layout import rendered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +31,7 @@ def serve(settings: Settings, bind: str, port: int, *, on_ready: Callable[[str],
     """
     settings.all_offers()  # a wrong book is said now, not to the first visitor
     app = make_app(settings)
+    warm_up(settings)
     listening = _listen(bind, port)
     host = f"[{bind}]" if ":" in bind else bind
     server = uvicorn.Server(
@@ -51,6 +55,12 @@ def serve(settings: Settings, bind: str, port: int, *, on_ready: Callable[[str],
         server.run(sockets=[listening])
     finally:
         listening.close()
+
+
+def warm_up(settings: Settings) -> None:
+    """Make the first page once, so that what it needs is loaded when the first visitor comes."""
+    asked = Asked(settings=settings, path="/", query={}, locale=settings.locale)
+    rendered(decide_page(asked), asked)
 
 
 def _listen(bind: str, port: int) -> socket.socket:

@@ -65,6 +65,9 @@
     return one.name === "task" || one.name.startsWith("known-");
   }
 
+  // On a phone the answer comes first; the form opens on demand.
+  if (form && matchMedia("(max-width: 52rem)").matches && !form.querySelector(".wrong")) form.closest("details.whole").open = false;
+
   if (form && answer) {
     form.addEventListener("input", (event) => {
       if (isForTheWholePage(event.target)) return;
