@@ -24,7 +24,6 @@ from breakeven.errors import BreakevenError, ExternalError, InputError
 from breakeven.reporting import formats
 from breakeven.reporting.words import Words
 from breakeven.web.asked import HTML, JSON, MARKDOWN, Answer, Asked, locale_of
-
 from breakeven.web.deciding import Kept
 from breakeven.web.layout import error_page, rendered
 from breakeven.web.markdown import markdown_of

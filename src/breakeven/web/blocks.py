@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -170,3 +171,16 @@ class Page:
 def cells(*texts: str) -> list[Cell]:
     """Plain cells."""
     return [Cell(text) for text in texts]
+
+
+def safe_link(text: str | None) -> str | None:
+    """An address that may be followed: a page here, or one over http(s); None for any other."""
+    if text is None:
+        return None
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return None
+    is_here = text.startswith("/") and not text.startswith(("//", "/\\"))
+    is_web = parts.scheme in {"http", "https"} and bool(parts.netloc)
+    return text if (is_here or is_web) and text.isprintable() else None

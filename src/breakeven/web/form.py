@@ -154,10 +154,16 @@ def sections(state: Stated, words: Words, problem: BreakevenError | None = None)
         listed = list(choices)
         is_wrong = bool(wrong) and (wrong == key or wrong.startswith((f"{key}.", f"{key}[")))
         return Control(
-            key, label, "choice" if listed else "text" if key in _TEXTS or suggestions else "number",
-            value_at(root, key), [("", "-"), *((one, named(one, words)) for one in listed)] if listed else (),
-            value_at(base, key), error=told if is_wrong else "", suggestions=suggestions, default=_DEFAULTS.get(key, ""),
-        )  # fmt: skip
+            key,
+            label,
+            "choice" if listed else "text" if key in _TEXTS or suggestions else "number",
+            value_at(root, key),
+            [("", "-"), *((one, named(one, words)) for one in listed)] if listed else (),
+            value_at(base, key),
+            error=told if is_wrong else "",
+            suggestions=suggestions,
+            default=_DEFAULTS.get(key, ""),
+        )
 
     made = [
         Section(

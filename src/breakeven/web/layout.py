@@ -6,7 +6,6 @@ import hashlib
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
@@ -14,7 +13,7 @@ from markupsafe import Markup
 from breakeven.reporting.translations import LOCALES
 from breakeven.reporting.words import Words
 from breakeven.version import __version__
-from breakeven.web.blocks import Link, Page, Text
+from breakeven.web.blocks import Link, Page, Text, safe_link
 
 if TYPE_CHECKING:
     from breakeven.errors import BreakevenError
@@ -48,19 +47,6 @@ def _version_of(name: str) -> str:
 def static(name: str) -> str:
     """The address of a file of ours, which changes with its content."""
     return f"/static/{name}?v={_version_of(name)}"
-
-
-def safe_link(text: str | None) -> str | None:
-    """An address that may be followed: a page here, or one over http(s); None for any other."""
-    if text is None:
-        return None
-    try:
-        parts = urlsplit(text)
-    except ValueError:
-        return None
-    is_here = text.startswith("/") and not text.startswith(("//", "/\\"))
-    is_web = parts.scheme in {"http", "https"} and bool(parts.netloc)
-    return text if (is_here or is_web) and text.isprintable() else None
 
 
 def rendered(page: Page, asked: Asked) -> str:

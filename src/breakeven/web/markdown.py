@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from breakeven.reporting.formats import printable
-from breakeven.web.blocks import Code, Fold, Form, Heading, Link, Notes, Picture, Table, Text
+from breakeven.web.blocks import Code, Fold, Form, Heading, Link, Notes, Picture, Table, Text, safe_link
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -75,12 +76,15 @@ def _table(table: Table) -> str:
 
 
 def _cell(cell: Cell) -> str:
-    shown = _link(cell.text, cell.href) if cell.href is not None else escaped(cell.text)
+    shown = _link(cell.text, cell.href or "")
     return f"{shown} ({escaped(cell.note)})" if cell.note else shown
 
 
 def _link(text: str, href: str) -> str:
-    path, mark, query = href.partition("?")
+    target = safe_link(href)
+    if target is None:
+        return escaped(text)
+    path, mark, query = quote(target, safe="/:?&=%+#,;@~!$*'").partition("?")
     if path == "/":
         path = "/index"
     is_page = href.startswith("/") and not path.rpartition("/")[2].count(".")
