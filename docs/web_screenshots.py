@@ -71,7 +71,9 @@ def start(folder: Path) -> str:
         found.append(url.rstrip("/"))
         ready.set()
 
-    threading.Thread(target=serve, args=(settings, "127.0.0.1", 0), kwargs={"on_ready": tell}, daemon=True).start()
+    threading.Thread(
+        target=serve, args=(settings, "127.0.0.1", 0), kwargs={"workers": 0, "on_ready": tell}, daemon=True
+    ).start()
     if not ready.wait(30):
         raise SystemExit("the server did not start")
     return found[0]

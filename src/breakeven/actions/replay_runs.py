@@ -56,7 +56,7 @@ def list_runs(runs: str | None = None) -> list[dict[str, Any]]:
     found = []
     for one in sorted(folder.iterdir(), reverse=True):
         about = read_json(one / "run.json")
-        if isinstance(about, dict):
+        if isinstance(about, dict) and (one / "plan.yaml").is_file():
             plan = read_plan((one / "plan.yaml").read_text(encoding="utf-8"), file=str(one / "plan.yaml"))
             found.append(
                 {

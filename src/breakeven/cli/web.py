@@ -61,6 +61,10 @@ def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
     parser.add_argument("--runs", metavar="FOLDER", help=told)
     told = translated("where kept decisions are (default: BREAKEVEN_RECORDS, or the user's data folder)", locale)
     parser.add_argument("--records", metavar="FOLDER", help=told)
+    told = translated(
+        "processes that make answers, 0 for none but this one (default: one per processor, up to 4)", locale
+    )
+    parser.add_argument("--workers", metavar="N", type=_workers, help=told)
     told = translated("print the OpenAPI document of the API, and serve nothing", locale)
     parser.add_argument("--openapi", action="store_true", help=told)
     told = translated("language of pages for browsers that ask for neither (default: from the environment)", locale)
@@ -79,6 +83,15 @@ def _port(text: str) -> int:
     return int(text)
 
 
+def _workers(text: str) -> int:
+    """How many processes."""
+    from breakeven.errors import InputError  # noqa: PLC0415 - rarely asked for
+
+    if not (text.isascii() and text.isdigit() and len(text) <= 2 and int(text) <= 64):
+        raise InputError("out-of-range", key="--workers", text=text, minimum=0, maximum=64)
+    return int(text)
+
+
 def run(arguments: Any) -> int:
     """Serve until interrupted."""
     try:
@@ -87,6 +100,7 @@ def run(arguments: Any) -> int:
         from breakeven.web.routes import ROUTES  # noqa: PLC0415
         from breakeven.web.server import serve  # noqa: PLC0415
         from breakeven.web.settings import Settings, check_token  # noqa: PLC0415
+        from breakeven.web.workers import usual_workers  # noqa: PLC0415
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "breakeven":
             raise
@@ -115,5 +129,6 @@ def run(arguments: Any) -> int:
             sys.stderr.write(text.format(url=url) + "\n")
             sys.stderr.flush()
 
-    serve(settings, arguments.bind, arguments.port, on_ready=tell)
+    workers = usual_workers() if arguments.workers is None else arguments.workers
+    serve(settings, arguments.bind, arguments.port, workers=workers, on_ready=tell)
     return 0

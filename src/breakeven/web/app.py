@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
-import anyio
-from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException, MultiPartParser
@@ -29,9 +28,10 @@ from breakeven.web.layout import error_page, rendered
 from breakeven.web.markdown import markdown_of
 from breakeven.web.routes import ROUTES
 from breakeven.web.security import MAX_BOOK_BYTES, BodyTooLargeError, Gate
+from breakeven.web.workers import Workers
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
     from starlette.requests import Request
     from starlette.types import ASGIApp
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from breakeven.web.settings import Settings
 
 STATIC = Path(__file__).parent / "static"
-_THREADS = 4
 _MOST_ANSWERS = 256
 _LEAST_COMPRESSED = 1000
 _LARGEST_KEPT = 2**20
@@ -74,9 +73,12 @@ class _Ready:
         return Response(self.content, self.status, dict(self.headers))
 
 
-def make_app(settings: Settings) -> ASGIApp:
-    """The application that serves these books and this store."""
-    server = _Server(settings)
+def make_app(settings: Settings, *, workers: int = 0) -> ASGIApp:
+    """The application that serves these books and this store.
+
+    workers : processes that make the answers; 0: threads of this one.
+    """
+    server = _Server(settings, workers)
     paths: list[Any] = [Mount("/static", _Static(directory=STATIC))]
     for route in ROUTES:
         endpoint = server.endpoint(route)
@@ -85,7 +87,7 @@ def make_app(settings: Settings) -> ASGIApp:
             twin = "/index.md" if route.path == "/" else f"{route.path}.md"
             paths.append(PathRoute(twin, endpoint, methods=["GET"]))
     handlers: dict[Any, Any] = {HTTPException: server.refused, Exception: server.failed}
-    return Gate(Starlette(routes=paths, exception_handlers=handlers), settings)
+    return Gate(Starlette(routes=paths, exception_handlers=handlers, lifespan=server.lifespan), settings)
 
 
 class _Static(StaticFiles):
@@ -100,10 +102,17 @@ class _Static(StaticFiles):
 class _Server:
     """Answers requests; keeps what it answered."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, workers: int) -> None:
         self._settings = settings
         self._kept = Kept(_MOST_ANSWERS)
-        self._threads: anyio.CapacityLimiter | None = None
+        self._workers = Workers(workers, warm_up, settings)
+
+    @asynccontextmanager
+    async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        """From the first request to the last."""
+        await self._workers.start()
+        yield
+        self._workers.stop()
 
     def endpoint(self, route: Route) -> Callable[[Request], Awaitable[Response]]:
         """What answers the requests of a route."""
@@ -117,17 +126,13 @@ class _Server:
             key = self._key(route, asked)
             ready: _Ready | None = None if key is None else self._kept.get(key)
             if ready is None:
-                ready = await to_thread.run_sync(self._made, route, asked, limiter=self._limiter())
+                place = ROUTES.index(route)
+                ready = await self._workers.run(_made, place, asked, is_light=route.is_light)
                 if key is not None and ready.status == 200 and len(ready.content) < _LARGEST_KEPT:
                     self._kept.put(key, ready)
             return ready.response(is_compressed=is_compressed, known=known)
 
         return answer
-
-    def _limiter(self) -> anyio.CapacityLimiter:
-        if self._threads is None:
-            self._threads = anyio.CapacityLimiter(_THREADS)
-        return self._threads
 
     def _key(self, route: Route, asked: Asked) -> Any:
         version = self._settings.version() if route.is_kept else None
@@ -137,14 +142,6 @@ class _Server:
         body = hashlib.sha256(asked.body).digest() if asked.body else b""
         return (route.path, route.method, asked.path, query, asked.locale, asked.wants_markdown, asked.body_kind, body,
                 version)  # fmt: skip
-
-    def _made(self, route: Route, asked: Asked) -> _Ready:
-        try:
-            if route.is_api:
-                route.check(asked)
-            return _ready(_shown(route.run(asked), asked))
-        except BreakevenError as error:
-            return _ready(_told(error, asked, is_api=route.is_api))
 
     async def _read(self, request: Request) -> Asked | _Ready:
         """The request, read; or the answer to one that cannot be."""
@@ -202,6 +199,23 @@ class _Server:
         asked = self._addressed(request)
         answer = _told(ExternalError("server-mistake"), asked, is_api=asked.path.startswith("/api/"))
         return _ready(_with_status(answer, 500)).response(is_compressed=False, known="")
+
+
+def _made(place: int, asked: Asked) -> _Ready:
+    """The answer of a route, by its place in the table: what a process can be told."""
+    route = ROUTES[place]
+    try:
+        if route.is_api:
+            route.check(asked)
+        return _ready(_shown(route.run(asked), asked))
+    except BreakevenError as error:
+        return _ready(_told(error, asked, is_api=route.is_api))
+
+
+def warm_up(settings: Settings) -> None:
+    """Make the first page once, so that what it needs is loaded when the first visitor comes."""
+    with suppress(BreakevenError):
+        _made(0, Asked(settings=settings, path="/", query={}, locale=settings.locale))
 
 
 def _grouped(pairs: list[tuple[str, str]]) -> dict[str, list[str]]:

@@ -62,6 +62,8 @@ class Route:
     body: Body | None = None
     is_kept: bool = False
     """Whether the answer is the same while books, store and day are, and may be kept."""
+    is_light: bool = False
+    """Whether it takes so little that it is made in the process that listens."""
 
     @property
     def is_api(self) -> bool:

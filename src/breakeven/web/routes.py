@@ -222,9 +222,9 @@ PAGES: tuple[Route, ...] = (
     Route(path="/evidence/{id}", run=evidence_page.measurement_page, told="One measurement", is_kept=True),
     Route(path="/records", run=records_page.records_page, told="Decisions taken, decided again"),
     Route(path="/records", method="POST", run=records_page.keep, told="Keep a decision"),
-    Route(path="/login", run=texts.login_page, told="The token of this server"),
-    Route(path="/login", method="POST", run=texts.log_in, told="The token, given"),
-    Route(path="/llms.txt", run=texts.llms_txt, told="What assistants find here"),
+    Route(path="/login", run=texts.login_page, told="The token of this server", is_light=True),
+    Route(path="/login", method="POST", run=texts.log_in, told="The token, given", is_light=True),
+    Route(path="/llms.txt", run=texts.llms_txt, told="What assistants find here", is_light=True),
 )
 
 ROUTES: tuple[Route, ...] = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from functools import partial
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
@@ -10,9 +11,6 @@ import uvicorn
 
 from breakeven.errors import ExternalError
 from breakeven.web.app import make_app
-from breakeven.web.asked import Asked
-from breakeven.web.decide_page import decide_page
-from breakeven.web.layout import rendered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,23 +22,22 @@ _LARGEST_HEAD_BYTES = 2**16
 _BACKLOG = 256
 
 
-def serve(settings: Settings, bind: str, port: int, *, on_ready: Callable[[str], None]) -> None:
+def serve(settings: Settings, bind: str, port: int, *, workers: int, on_ready: Callable[[str], None]) -> None:
     """Serve at an address; `on_ready` is told the URL once connections are taken.
 
     Raises: InputError where a book is wrong; ExternalError `bad-address` where the address cannot be listened at.
     """
     settings.all_offers()  # a wrong book is said now, not to the first visitor
-    app = make_app(settings)
-    warm_up(settings)
+    app = make_app(settings, workers=workers)
     listening = _listen(bind, port)
     host = f"[{bind}]" if ":" in bind else bind
-    server = uvicorn.Server(
+    server = _Server(
         uvicorn.Config(
             app,
             http="h11",
             loop="asyncio",
             ws="none",
-            lifespan="off",
+            lifespan="on",
             access_log=False,
             log_level="warning",
             server_header=False,
@@ -50,17 +47,23 @@ def serve(settings: Settings, bind: str, port: int, *, on_ready: Callable[[str],
             timeout_graceful_shutdown=3,
         )
     )
-    on_ready(f"http://{host}:{listening.getsockname()[1]}/")
+    server.tell = partial(on_ready, f"http://{host}:{listening.getsockname()[1]}/")
     try:
         server.run(sockets=[listening])
     finally:
         listening.close()
 
 
-def warm_up(settings: Settings) -> None:
-    """Make the first page once, so that what it needs is loaded when the first visitor comes."""
-    asked = Asked(settings=settings, path="/", query={}, locale=settings.locale)
-    rendered(decide_page(asked), asked)
+class _Server(uvicorn.Server):
+    """A server that says when it is ready."""
+
+    tell: Callable[[], None]
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, then tell."""
+        await super().startup(sockets)
+        if not self.should_exit:
+            self.tell()
 
 
 def _listen(bind: str, port: int) -> socket.socket:
