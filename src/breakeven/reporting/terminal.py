@@ -122,14 +122,14 @@ def verdict_sentence(decision: Decision, words: Words) -> str:
         "Rent {gpus} x {gpu:gpu} at {provider}{market}: {usd:usd} per {result:code}",
         gpus=choice.units,
         gpu=choice.offer.gpu,
-        provider=_place(choice, words),
+        provider=place_of(choice, words),
         market=words(", interruptible")
         if choice.offer.market == "interruptible"
         else words(", reserved")
         if choice.offer.market == "reserved"
         else "",
         usd=choice.mean.usd,
-        result=_accepted(decision),
+        result=accepted_code(decision),
     )
     if choice.sharing is not None:
         sentence += " (" + words("{sharing:code}", sharing=choice.sharing) + ")"
@@ -165,11 +165,13 @@ def verdict_details(decision: Decision, words: Words) -> list[str]:
     return lines
 
 
-def _accepted(decision: Decision) -> str:
+def accepted_code(decision: Decision) -> str:
+    """The code of what one accepted result is."""
     return f"accepted-{decision.job.usd_per}"
 
 
-def _place(option: Option, words: Words) -> str:
+def place_of(option: Option, words: Words) -> str:
+    """Provider and tier."""
     provider = words.provider(option.offer.provider)
     return f"{provider} {option.offer.tier}" if option.offer.tier else provider
 
@@ -206,12 +208,12 @@ def why_nothing(decision: Decision, words: Words) -> str:
     return words.coded_reason(Reason("nothing-feasible"), listed=listed)
 
 
-def _name(option: Option, other: Option, words: Words) -> str:
+def option_name(option: Option, other: Option, words: Words) -> str:
     """What tells an option from another: its GPU, else its provider, else its market."""
     if option.offer.gpu != other.offer.gpu:
         return words.the_gpu(option.offer.gpu, other.offer.gpu)
-    if _place(option, words) != _place(other, words):
-        return _place(option, words)
+    if place_of(option, words) != place_of(other, words):
+        return place_of(option, words)
     if option.offer.market != other.offer.market:
         return words("the {market:code} line", market=option.offer.market)
     name = words.offer(option.offer)
@@ -239,7 +241,7 @@ def _details(option: Option, other: Option, words: Words) -> list[str]:
 
 
 def main_pair(decision: Decision) -> BreakEven | None:
-    """The pair that the ruler shows: the choice against its rival."""
+    """The break-even between the choice and what a person would hold against it; None where their GPU is one."""
     choice, rival = decision.choice, decision.rival
     if choice is None or rival is None:
         return None
@@ -259,7 +261,7 @@ def _table(decision: Decision, words: Words, style: Style, *, all_lines: bool) -
         words("GPUs"),
         words("$/GPU-h"),
         words("hours"),
-        words("$/{result:code}", result=_accepted(decision)),
+        words("$/{result:code}", result=accepted_code(decision)),
         words("basis"),
     ]
     names_market = len({option.offer.market for option in feasible}) > 1
@@ -333,7 +335,7 @@ def _flips(decision: Decision, words: Words) -> list[str]:
         return []
     shown = [choice, rival] if rival is not None else [choice]
     parts = [
-        _flip_text(flip, choice, rival, words)
+        flip_text(flip, choice, rival, words)
         for flip in decision.flips
         if flip.of in shown and (flip.against is None or flip.against in shown)
     ]
@@ -342,10 +344,11 @@ def _flips(decision: Decision, words: Words) -> list[str]:
     return wrapped(words("It flips if {parts}.", parts=formats.listed(parts, words("or"))))
 
 
-def _flip_text(flip: Flip, choice: Option, rival: Option | None, words: Words) -> str:
+def flip_text(flip: Flip, choice: Option, rival: Option | None, words: Words) -> str:
+    """A flip point as the end of a sentence that starts with 'It flips if'."""
     if flip.what == "deadline_h" or rival is None:
         return words("the deadline is at least {to:hours} h", to=flip.to)
-    name = _name(flip.of, rival if flip.of is choice else choice, words)
+    name = option_name(flip.of, rival if flip.of is choice else choice, words)
     values = {"name": name, "to": flip.to}
     is_up = flip.to > flip.start
     templates = {
@@ -406,7 +409,7 @@ def _hour_saved(decision: Decision, words: Words) -> list[str]:
     if price is None or choice is None or rival is None or price <= 0:
         return []
     return wrapped(
-        words("Each hour saved with {name} costs {price:usd}.", name=_name(rival, choice, words), price=price)
+        words("Each hour saved with {name} costs {price:usd}.", name=option_name(rival, choice, words), price=price)
     )
 
 
@@ -451,21 +454,27 @@ def _swings(decision: Decision, words: Words, *, all_lines: bool) -> list[str]:
     from breakeven.decisions.sensitivity import sensitivity  # noqa: PLC0415 - most reports do without
 
     found = [one for one in sensitivity(decision) if one.usd_gap_low is not None and one.usd_gap_high is not None]
-    parts = [_swing_text(one, choice, rival, words) for one in found[:_MOST_SWINGS]]
+    parts = [swing_text(one, choice, rival, words) for one in found[:_MOST_SWINGS]]
     return wrapped(words("What moves it most: {parts}.", parts=formats.listed(parts, words("and")))) if parts else []
 
 
-def _swing_text(swing: Swing, choice: Option, rival: Option, words: Words) -> str:
-    values: dict[str, object] = {"low": swing.low, "high": swing.high}
-    if swing.what == "success_rate":
-        values |= {"low_pct": 100 * swing.low, "high_pct": 100 * swing.high}
-    if swing.of is not None:
-        values["name"] = _name(swing.of, rival if swing.of is choice else choice, words)
-    shown = words(SWINGS[swing.what], **values)
+def swing_text(swing: Swing, choice: Option, rival: Option, words: Words) -> str:
+    """An input at both ends of its range, and what the choice then saves."""
+    shown = swing_input(swing, choice, rival, words)
     gap = {"input": shown, "low": swing.usd_gap_low, "high": swing.usd_gap_high}
     if swing.flips:
         return words("{input} (saves {low:usd} to {high:usd}, and flips)", **gap)
     return words("{input} (saves {low:usd} to {high:usd})", **gap)
+
+
+def swing_input(swing: Swing, choice: Option, rival: Option, words: Words) -> str:
+    """An input and the ends of its range."""
+    values: dict[str, object] = {"low": swing.low, "high": swing.high}
+    if swing.what == "success_rate":
+        values |= {"low_pct": 100 * swing.low, "high_pct": 100 * swing.high}
+    if swing.of is not None:
+        values["name"] = option_name(swing.of, rival if swing.of is choice else choice, words)
+    return words(SWINGS[swing.what], **values)
 
 
 def _advice(decision: Decision, words: Words) -> list[str]:
