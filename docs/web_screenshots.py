@@ -89,6 +89,9 @@ def shoot(browser: Any, url: str, name: str, into: Path) -> None:
     if how.get("open"):
         for one in page.query_selector_all("#answer details"):
             one.evaluate("one => { one.open = true }")
+        for one in page.query_selector_all("img[loading=lazy]"):
+            one.evaluate("one => { one.loading = 'eager' }")
+        page.wait_for_load_state("networkidle")
     is_wide = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
     if is_wide:
         print(f"{name}: scrolls sideways")

@@ -56,7 +56,7 @@ class Texts(HTMLParser):
         self.said.extend(given[name] for name in ("aria-label", "title", "alt", "data-title") if name in given)
         self.links.extend(given[name] for name in ("href", "src") if name in given)
         self.ids.extend([given["id"]] if "id" in given else [])
-        if tag not in {"meta", "link", "input", "br", "img"}:
+        if tag not in {"meta", "link", "input", "br", "img", "source"}:
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
@@ -247,8 +247,8 @@ def test_a_mistake_of_ours_tells_no_details(serve: Serve, monkeypatch: pytest.Mo
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("the secret of the house")
 
-    monkeypatch.setattr("breakeven.web.deciding.decide_all", fail)
     browser = serve()
+    monkeypatch.setattr("breakeven.web.deciding.decide_all", fail)
     for path in ("/?as_of=2026-10-01", "/api/decide"):
         answer = browser.get(path) if path.startswith("/?") else browser.post(path, content=JOB)
         assert answer.status_code == 500

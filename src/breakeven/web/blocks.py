@@ -91,15 +91,23 @@ class Table:
     """What a screen reader says of the row that is the choice."""
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """A drawing in SVG made here, what it says in words, and its numbers as a table."""
-
-    svg: str
-    text: str
-    title: str = ""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Drawing:
+    svg: str = ""
+    """A drawing of ours that stands in the page."""
+    source: str = ""
+    dark_source: str = ""
+    """Where the drawing is fetched, for light and for dark."""
     table: Table | None = None
     table_title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture(_Drawing):
+    """A drawing in SVG, what it says in words, and its numbers as a table."""
+
+    title: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -11,19 +12,21 @@ from breakeven.errors import InputError, nearest
 from breakeven.gpus import catalog
 from breakeven.gpus.names import identify
 from breakeven.reporting import formats
+from breakeven.reporting.charts.rulers import ruler_between, ruler_chart
 from breakeven.reporting.comparison_text import MEANINGS, naming
-from breakeven.reporting.ruler import axis_lines, ruler_lines
 from breakeven.reporting.terminal import FIGURE_NAMES
 from breakeven.reporting.words import Words
 from breakeven.web.asked import Answer
-from breakeven.web.blocks import Cell, Code, Column, Control, Form, Heading, Link, Notes, Page, Row, Table, Text, cells
+from breakeven.web.blocks import Cell, Column, Control, Form, Heading, Link, Notes, Page, Row, Table, Text, cells
 from breakeven.web.form import examples, stated
 from breakeven.web.fresh import age
+from breakeven.web.pictures import picture
 
 if TYPE_CHECKING:
     from breakeven.decisions.comparison import Comparison, PricePair
     from breakeven.gpus.catalog import Figure
     from breakeven.offers.offer import Offer
+    from breakeven.reporting.charts.chart import Chart
     from breakeven.web.asked import Asked
     from breakeven.web.blocks import Block
 
@@ -182,7 +185,7 @@ def _rulers(found: Comparison, words: Words) -> list[Block]:
             for pair in found.job_pairs
             for block in (
                 Text(f"{title}, {words('{market:code}', market=pair.market)}", "verdict"),
-                Code("\n".join(ruler_lines(pair, pair.basis, words)), words("break-even ruler")),
+                *picture(_of_market(ruler_chart(pair, words), pair.market, words), words),
             )
         ]
     blocks: list[Block] = []
@@ -209,8 +212,13 @@ def _market_ruler(pair: PricePair, words: Words) -> list[Block]:
         cheap=words.offer(cheaper),
         cheap_usd=cheaper.usd_per_gpu_h,
     )
-    drawn = "\n".join(axis_lines(pair.price_ratio, None, "stated", words))
-    return [Text(text, "verdict"), Text(rests_on, "hint"), Code(drawn, words("break-even ruler"))]
+    chart = ruler_between(dearer.gpu, cheaper.gpu, pair.price_ratio, None, "stated", words)
+    return [Text(text, "verdict"), Text(rests_on, "hint"), *picture(_of_market(chart, pair.market, words), words)]
+
+
+def _of_market(chart: Chart, market: str, words: Words) -> Chart:
+    """The chart with its market in the title: two markets may look the same."""
+    return replace(chart, title=f"{chart.title}, {words('{market:code}', market=market)}")
 
 
 def _prices(found: Comparison, words: Words, asked: Asked) -> list[Block]:

@@ -9,6 +9,8 @@ from urllib.parse import urlencode
 from breakeven.errors import BreakevenError, InputError
 from breakeven.gpus import catalog
 from breakeven.llms import names as llm_names
+from breakeven.reporting.charts.cost_charts import breakdown, cost_against_speedup, front, tornado
+from breakeven.reporting.terminal import main_pair
 from breakeven.reporting.words import Words
 from breakeven.web.asked import Answer
 from breakeven.web.blocks import Page, Text
@@ -16,9 +18,13 @@ from breakeven.web.deciding import Question, decisions_of, words_of
 from breakeven.web.decision_blocks import about, decision_blocks
 from breakeven.web.form import Stated, examples, sections, stated
 from breakeven.web.layout import part
+from breakeven.web.pictures import drawn
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from breakeven.decisions.decision import Decision
+    from breakeven.reporting.charts.chart import Chart
     from breakeven.web.asked import Asked
     from breakeven.web.blocks import Block
 
@@ -137,7 +143,40 @@ def _answer(decision: Decision | None, problem: BreakevenError | None, asked: As
     if decision is None:
         message, *hints = ("" if problem is None else words.error(problem)).split("\n")
         return [Text(message, "warning"), *(Text(hint.strip(), "hint") for hint in hints)]
-    return decision_blocks(decision, words_of(decision, asked.locale), asked)
+    return decision_blocks(decision, words_of(decision, asked.locale), asked, _chart_query(asked))
+
+
+def _chart_query(asked: Asked) -> str | None:
+    """What asks for a chart of this decision: the same, in this language."""
+    if not _is_short(asked):
+        return None
+    both = {**asked.query, **asked.form, "locale": [asked.locale]}
+    return urlencode([(name, value) for name, many in both.items() for value in many])
+
+
+def chart(asked: Asked) -> Answer:
+    """One chart of a decision.
+
+    Raises: InputError `not-here` for a name that is none.
+    """
+    name = asked.place["name"]
+    if name not in CHARTS:
+        raise InputError("not-here", text=name[:80])
+    [decision] = decisions_of(question_of(stated(asked), asked), asked.settings)
+    return drawn(CHARTS[name](decision, words_of(decision, asked.locale)), asked)
+
+
+def _against_speedup(decision: Decision, words: Words) -> Chart | None:
+    pair = main_pair(decision)
+    return None if pair is None else cost_against_speedup(decision, pair, words)
+
+
+CHARTS: dict[str, Callable[[Decision, Words], Chart | None]] = {
+    "breakdown": breakdown,
+    "front": front,
+    "speedup": _against_speedup,
+    "tornado": tornado,
+}
 
 
 def _query(asked: Asked) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from breakeven.reporting import formats
-from breakeven.reporting.ruler import ruler_lines
+from breakeven.reporting.charts.rulers import ruler_chart
 from breakeven.reporting.terminal import main_pair, price_days, remarks, verdict_details, verdict_sentence
-from breakeven.web.blocks import Cell, Code, Column, Fold, Notes, Row, Span, Table, Text, cells
+from breakeven.web.blocks import Cell, Column, Fold, Notes, Row, Span, Table, Text, cells
 from breakeven.web.fresh import age
+from breakeven.web.pictures import later, picture
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,8 +23,11 @@ MOST_ROWS = 12
 _PARTS = ("rent", "storage", "network", "idle", "orchestration", "delay")
 
 
-def decision_blocks(decision: Decision, words: Words, asked: Asked) -> list[Block]:
-    """The answer, in the order in which people need it."""
+def decision_blocks(decision: Decision, words: Words, asked: Asked, query: str | None) -> list[Block]:
+    """The answer, in the order in which people need it.
+
+    query : what asks for its charts; None where that is too long for an address.
+    """
     told = remarks(decision, words)
     blocks: list[Block] = [
         Text(verdict_sentence(decision, words), "verdict"),
@@ -34,7 +38,7 @@ def decision_blocks(decision: Decision, words: Words, asked: Asked) -> list[Bloc
     ]
     if told["next"]:
         blocks.append(Text(told["next"], "done"))
-    return [*blocks, *_folds(decision, words, told, asked)]
+    return [*blocks, *_folds(decision, words, told, asked, query)]
 
 
 def about(decision: Decision, words: Words) -> str:
@@ -49,7 +53,7 @@ def ruler(decision: Decision, words: Words) -> list[Block]:
     pair = main_pair(decision)
     if pair is None:
         return []
-    return [Code("\n".join(ruler_lines(pair, pair.basis, words)), words("break-even ruler"))]
+    return picture(ruler_chart(pair, words), words)
 
 
 def ranked(decision: Decision, words: Words) -> list[Block]:
@@ -126,19 +130,32 @@ def _row(
     ]
 
 
-def _folds(decision: Decision, words: Words, told: dict[str, str], asked: Asked) -> list[Block]:
+def _folds(decision: Decision, words: Words, told: dict[str, str], asked: Asked, query: str | None) -> list[Block]:
     feasible = [option for option in decision.options if option.infeasible is None][:MOST_ROWS]
     notes = [words.caveat(caveat) for caveat in decision.caveats]
     found: list[Block] = []
+
+    def charts(name: str) -> list[Block]:
+        return [] if query is None else [later("", f"/decide/chart/{name}?{query}", names[name])]
+
+    names = {
+        "breakdown": words("The same as bars"),
+        "front": words("The same as points"),
+        "speedup": words("What a result costs at each speedup, against the other GPU"),
+        "tornado": words("The same as bars"),
+    }
     if notes:
         title = words.count(len(notes), "{n} thing to mind", "{n} things to mind")
         found.append(Fold(title, [Notes("", notes)], is_open=True))
     if feasible:
-        found.append(Fold(words("What the cost is made of"), [_breakdown(feasible, words)]))
+        found.append(Fold(words("What the cost is made of"), [_breakdown(feasible, words), *charts("breakdown")]))
     if len(decision.front) > 1:
-        found.append(Fold(words("Cost against time"), [_front(decision, words)]))
+        found.append(Fold(words("Cost against time"), [_front(decision, words), *charts("front")]))
+    if main_pair(decision) is not None:
+        shown = charts("speedup")
+        found.extend([Fold(words("Cost against speedup"), shown)] if shown else [])
     if told["swings"]:
-        found.append(Fold(words("What moves it most"), [Text(told["swings"])]))
+        found.append(Fold(words("What moves it most"), [Text(told["swings"]), *charts("tornado")]))
     evidence = _evidence(feasible, words, asked)
     if evidence:
         found.append(Fold(words("What the times rest on"), evidence))

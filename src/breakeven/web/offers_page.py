@@ -10,12 +10,14 @@ from breakeven.errors import BreakevenError, InputError
 from breakeven.offers.market import below_median_pct
 from breakeven.offers.table import shipped_maps
 from breakeven.reporting import formats
+from breakeven.reporting.charts.market_charts import price_history
 from breakeven.reporting.messages import CODES
 from breakeven.reporting.words import Words
 from breakeven.web.api import MARKETS, filter_of
 from breakeven.web.blocks import Cell, Column, Control, Form, Heading, Link, Notes, Page, Row, Table, Text, cells
 from breakeven.web.fresh import age
 from breakeven.web.importing import AMOUNTS, import_of
+from breakeven.web.pictures import picture
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -224,6 +226,7 @@ def _history(found: History, words: Words) -> list[Block]:
         Column(words("last seen")),
     ]
     return [
+        *picture(price_history(found, words), words),
         Table(words("Each provider by its cheapest line, $/GPU-h"), medians, days),
         Heading(words("Every price")),
         Table(words("The newest first"), listed, prices),

@@ -207,6 +207,7 @@ PAGES: tuple[Route, ...] = (
     Route(path="/", method="POST", run=decide_page.decide_page, told="Decide a job too long for an address"),
     Route(path="/decide/answer", run=decide_page.answer_part, told="The answer alone, while one types", is_kept=True),
     Route(path="/decide/answer", method="POST", run=decide_page.answer_part, told="The same for long jobs"),
+    Route(path="/decide/chart/{name}", run=decide_page.chart, told="One chart of an answer", is_kept=True),
     Route(path="/job.yaml", run=decide_page.job_file, told="The job file, to keep"),
     Route(path="/job", method="POST", run=decide_page.take_file, told="A job file that is sent becomes an address"),
     Route(path="/compare", run=compare_page.choose_page, told="Choose two GPUs", is_kept=True),

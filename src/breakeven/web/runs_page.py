@@ -8,9 +8,11 @@ from breakeven.actions.replay import show_run
 from breakeven.actions.replay_runs import list_runs
 from breakeven.actions.visitors import run_of_visitor
 from breakeven.reporting import formats
+from breakeven.reporting.charts.serving_charts import latency_against_cost
 from breakeven.reporting.replay_text import load_name, replay_remarks
 from breakeven.reporting.words import Words
 from breakeven.web.blocks import Cell, Column, Link, Notes, Page, Row, Table, Text, cells
+from breakeven.web.pictures import picture
 
 if TYPE_CHECKING:
     from breakeven.bench.metrics import Spread
@@ -71,6 +73,7 @@ def run_page(asked: Asked) -> Page:
         blocks.append(Text(words("Void: {why:why}", why=report.why_void), "warning"))
     blocks.extend(Text(text) for text in replay_remarks(report, words))
     blocks.append(_table(report, words))
+    blocks.extend(picture(latency_against_cost(report, words), words))
     notes = [words.caveat(caveat) for step in report.steps for caveat in step.caveats]
     if notes:
         blocks.append(Notes(words("Mind:"), list(dict.fromkeys(notes))))
