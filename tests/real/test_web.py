@@ -63,7 +63,7 @@ def page(chromium: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
     )
     made = context.new_page()
     said: list[str] = []
-    made.on("console", lambda message: message.type in {"error", "warning"} and said.append(message.text))
+    made.on("console", lambda message: said.extend([message.text] if message.type in {"error", "warning"} else []))
     made.on("pageerror", lambda error: said.append(str(error)))
     yield made
     context.close()

@@ -250,7 +250,7 @@ def test_a_mistake_of_ours_tells_no_details(serve: Serve, monkeypatch: pytest.Mo
     browser = serve()
     monkeypatch.setattr("breakeven.web.deciding.decide_all", fail)
     for path in ("/?as_of=2026-10-01", "/api/decide"):
-        answer = browser.get(path) if path.startswith("/?") else browser.post(path, content=JOB)
+        answer = browser.get(path) if path.startswith("/?") else browser.post(path, content=JOB + "runs: 7\n")
         assert answer.status_code == 500
         assert "secret" not in answer.text
         assert answer.headers["x-content-type-options"] == "nosniff"
