@@ -20,6 +20,8 @@ from statistics import quantiles
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlencode
 
+from breakeven.actions.examples import example_paths
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -33,7 +35,7 @@ PAGES = (
     "/evidence?model=llama-3.1-8b",
     f"/?locale=fr&as_of={DAY}",
 )
-JOBS = ("qlora-8b-10k-pairs", "lora-8b-predicted", "serve-8b-predicted", "pair-lambda-8x", "interruptible-lora-70b")
+JOBS = [path.stem for path in example_paths() if path.suffix == ".yaml"]
 LIMIT_P99_S = 0.25
 _CONNECTIONS = 24
 
@@ -51,7 +53,7 @@ def page(number: int) -> str:
 
 
 def decision(number: int) -> str:
-    """A decision that nobody asked for yet."""
+    """A decision that nobody asked for yet: the examples in turn, each time with another price of delay."""
     values = {"from": JOBS[number % len(JOBS)], "as_of": DAY, "delay_usd_per_h": f"{0.01 + number / 1000:.4f}"}
     return f"/decide/answer?{urlencode(values)}"
 

@@ -31,6 +31,7 @@ COMMANDS = {
     "evidence": "what has been measured, by whom: list, show, add and import; check the predictions against a table",
     "bench": "measure a server: replay a locked plan over a ladder, and say what accepted tokens cost",
     "checklist": "what to ask a provider before you reserve, answered where the book or your notes know",
+    "report": "a decision in one file to send or print: verdict, table, charts, evidence (HTML or Markdown)",
     "watch": "decide recorded decisions again with today's prices; exit status 10 when a winner flipped",
     "web": "the same in a browser: decide as you type, compare, import prices; loopback unless told otherwise",
     "examples": "list the example jobs and books, or write them to a folder",

@@ -83,12 +83,13 @@ def reason_of(answer: RentOrApi, words: Words) -> str:
 
 
 def _verdict(answer: RentOrApi, words: Words, style: Style) -> list[str]:
-    sentence = _sentence(answer, words)
+    sentence = sentence_of(answer, words)
     lines = [style.strong(line) for line in wrapped(sentence)] if sentence else []
     return [*lines, *wrapped(reason_of(answer, words))]
 
 
-def _sentence(answer: RentOrApi, words: Words) -> str:
+def sentence_of(answer: RentOrApi, words: Words) -> str:
+    """The verdict as one sentence; empty where there is none."""
     rent, api, hybrid = answer.best_rent, answer.best_api, answer.hybrid
     saving = answer.reason.values.get("saving_pct")
     end = "." if not saving or saving < 0.5 else words(", {saving:pct} less.", saving=saving)

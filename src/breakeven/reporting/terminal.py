@@ -56,17 +56,17 @@ def decision_text(decision: Decision, words: Words, style: Style, *, all_lines: 
     blocks.extend(
         (
             _table(decision, words, style, all_lines=all_lines),
-            _flips(decision, words),
-            _swings(decision, words, all_lines=all_lines),
-            _front(decision, words, all_lines=all_lines) or _hour_saved(decision, words),
-            [] if decision.timing is None else timing_lines(decision.timing, words),
+            _paragraph(flips_text(decision, words)),
+            _paragraph(swings_text(decision, words, is_asked=all_lines)),
+            _front(decision, words, all_lines=all_lines) or _paragraph(hour_saved_text(decision, words)),
+            _paragraphs([] if decision.timing is None else timing_texts(decision.timing, words)),
             [] if decision.next is None else wrapped(next_text(decision.next, words)),
         )
     )
-    blocks.append(_left_out(decision, words))
-    blocks.append(_what_to_say(decision, words))
+    blocks.append(_paragraphs(left_out_texts(decision, words)))
+    blocks.append(_paragraph(what_to_say_text(decision, words)))
     if all_lines:
-        blocks.append(_advice(decision, words))
+        blocks.append(_paragraphs(advice_texts(decision, words)))
     notes = [words.caveat(caveat) for caveat in decision.caveats]
     if notes:
         blocks.append([f"  {words('Mind:')}", *(line for note in notes for line in wrapped(note, "  - ", "    "))])
@@ -78,17 +78,8 @@ def wrapped(text: str, first: str = "  ", rest: str = "  ") -> list[str]:
     return wrap(text, WIDTH - 1, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
 
 
-def _title(decision: Decision, words: Words, style: Style) -> list[str]:
-    title = decision.job.describe or decision.job.job
-    dates = price_days(decision, words)
-    width = _width(title)
-    if width + len(dates) + 2 <= WIDTH:
-        return [style.strong(title) + dates.rjust(WIDTH - width)]
-    return [*(style.strong(line) for line in wrap(title, WIDTH)), dates.rjust(WIDTH)]
-
-
-def price_days(decision: Decision, words: Words) -> str:
-    """When the prices of the options were seen; blank where nobody knows."""
+def dates_text(decision: Decision, words: Words) -> str:
+    """The days of the prices; empty where none is dated."""
     days = sorted(
         option.offer.seen_at.date().isoformat() for option in decision.options if option.offer.seen_at is not None
     )
@@ -97,6 +88,15 @@ def price_days(decision: Decision, words: Words) -> str:
     if days[0] == days[-1]:
         return words("prices of {day:date}", day=days[0])
     return words("prices of {first:date} to {last:date}", first=days[0], last=days[-1])
+
+
+def _title(decision: Decision, words: Words, style: Style) -> list[str]:
+    title = decision.job.describe or decision.job.job
+    dates = dates_text(decision, words)
+    width = _width(title)
+    if width + len(dates) + 2 <= WIDTH:
+        return [style.strong(title) + dates.rjust(WIDTH - width)]
+    return [*(style.strong(line) for line in wrap(title, WIDTH)), dates.rjust(WIDTH)]
 
 
 def _width(text: str) -> int:
@@ -109,12 +109,22 @@ def _width(text: str) -> int:
 
 
 def _verdict(decision: Decision, words: Words, style: Style) -> list[str]:
-    lines = [style.strong(line) for line in wrapped(verdict_sentence(decision, words))]
-    return [*lines, *(line for text in verdict_details(decision, words) for line in wrapped(text))]
+    return [
+        *(style.strong(line) for line in wrapped(verdict_text(decision, words))),
+        *_paragraphs(why_texts(decision, words)),
+    ]
 
 
-def verdict_sentence(decision: Decision, words: Words) -> str:
-    """What to rent, in one sentence."""
+def _paragraph(text: str) -> list[str]:
+    return wrapped(text) if text else []
+
+
+def _paragraphs(texts: Iterable[str]) -> list[str]:
+    return [line for text in texts for line in wrapped(text)]
+
+
+def verdict_text(decision: Decision, words: Words) -> str:
+    """The verdict as one sentence."""
     choice = decision.choice
     if choice is None or choice.mean is None:
         return words("Nothing to rent for this job.")
@@ -139,12 +149,12 @@ def verdict_sentence(decision: Decision, words: Words) -> str:
     return sentence + "."
 
 
-def verdict_details(decision: Decision, words: Words) -> list[str]:
-    """Why, and what is in the price beside the run."""
+def why_texts(decision: Decision, words: Words) -> list[str]:
+    """Why, and what the verdict takes: debugging before the run, checkpoints."""
+    texts = [reason_text(decision, words)]
     choice = decision.choice
     if choice is None or choice.mean is None:
-        return [why_nothing(decision, words)]
-    lines = [reason_text(decision, words)]
+        return texts
     terms = choice.terms
     if terms is not None and terms.debug_gpu_h:
         text = words.count(
@@ -154,15 +164,15 @@ def verdict_details(decision: Decision, words: Words) -> list[str]:
             usd=terms.usd_per_gpu_h * terms.debug_gpu_h,
             hours=terms.debug_h,
         )
-        lines.append(text)
+        texts.append(text)
     if choice.mean.interval_h is not None:
         text = words(
             "Write a checkpoint every {minutes} minutes of work; expect {interruptions:ratio} interruptions.",
             minutes=formats.significant(60 * choice.mean.interval_h, 2, words.locale),
             interruptions=choice.mean.interruptions,
         )
-        lines.append(text)
-    return lines
+        texts.append(text)
+    return texts
 
 
 def accepted_code(decision: Decision) -> str:
@@ -329,19 +339,18 @@ def _row(option: Option, words: Words, style: Style, *, names_market: bool) -> l
     ]
 
 
-def _flips(decision: Decision, words: Words) -> list[str]:
+def flips_text(decision: Decision, words: Words) -> str:
+    """What flips it, as a sentence; empty where nothing does."""
     choice, rival = decision.choice, decision.rival
     if choice is None:
-        return []
+        return ""
     shown = [choice, rival] if rival is not None else [choice]
     parts = [
         flip_text(flip, choice, rival, words)
         for flip in decision.flips
         if flip.of in shown and (flip.against is None or flip.against in shown)
     ]
-    if not parts:
-        return []
-    return wrapped(words("It flips if {parts}.", parts=formats.listed(parts, words("or"))))
+    return words("It flips if {parts}.", parts=formats.listed(parts, words("or"))) if parts else ""
 
 
 def flip_text(flip: Flip, choice: Option, rival: Option | None, words: Words) -> str:
@@ -371,9 +380,9 @@ def flip_text(flip: Flip, choice: Option, rival: Option | None, words: Words) ->
     return words(templates["usd_per_whole_gpu_h" if is_of_slice else flip.what, is_up], **values, pct=100 * flip.to)
 
 
-def timing_lines(timing: Timing, words: Words) -> list[str]:
+def timing_texts(timing: Timing, words: Words) -> list[str]:
     """When the first of the options is done, and the policy that falls back to on-demand capacity."""
-    lines = []
+    texts = []
     for one in timing.options[:1]:
         name = words.offer(one.option.offer)
         if one.p_in_time is None:
@@ -384,7 +393,7 @@ def timing_lines(timing: Timing, words: Words) -> list[str]:
                 "{high:hours} h.",
                 name=name, deadline=timing.deadline_h, chance=100 * one.p_in_time, high=one.wall_high_h,
             )  # fmt: skip
-        lines.extend(wrapped(text))
+        texts.append(text)
     if timing.mixed is not None:
         mixed = timing.mixed
         text = words(
@@ -392,8 +401,8 @@ def timing_lines(timing: Timing, words: Words) -> list[str]:
             "{usd:usd} of rent.",
             gpu=mixed.interruptible.offer.gpu, chance=100 * mixed.p_in_time, usd=mixed.usd_mean,
         )  # fmt: skip
-        lines.extend(wrapped(text))
-    return lines
+        texts.append(text)
+    return texts
 
 
 def next_text(step: NextStep, words: Words) -> str:
@@ -403,14 +412,13 @@ def next_text(step: NextStep, words: Words) -> str:
     return words.coded_reason(Reason(code, **values))
 
 
-def _hour_saved(decision: Decision, words: Words) -> list[str]:
+def hour_saved_text(decision: Decision, words: Words) -> str:
+    """What each hour saved with the rival costs; empty where there is none."""
     price = decision.reason.values.get("usd_per_hour_saved")
     choice, rival = decision.choice, decision.rival
     if price is None or choice is None or rival is None or price <= 0:
-        return []
-    return wrapped(
-        words("Each hour saved with {name} costs {price:usd}.", name=option_name(rival, choice, words), price=price)
-    )
+        return ""
+    return words("Each hour saved with {name} costs {price:usd}.", name=option_name(rival, choice, words), price=price)
 
 
 def _front(decision: Decision, words: Words, *, all_lines: bool) -> list[str]:
@@ -446,16 +454,16 @@ def _front(decision: Decision, words: Words, *, all_lines: bool) -> list[str]:
     return lines
 
 
-def _swings(decision: Decision, words: Words, *, all_lines: bool) -> list[str]:
-    """The inputs that move the answer most, where it is not sure or all is asked for."""
+def swings_text(decision: Decision, words: Words, *, is_asked: bool) -> str:
+    """The inputs that move the answer most, where it is not sure or all is asked for; else empty."""
     choice, rival = decision.choice, decision.rival
-    if choice is None or rival is None or not (all_lines or (choice.p_cheapest or 0.0) < _SURE):
-        return []
+    if choice is None or rival is None or not (is_asked or (choice.p_cheapest or 0.0) < _SURE):
+        return ""
     from breakeven.decisions.sensitivity import sensitivity  # noqa: PLC0415 - most reports do without
 
     found = [one for one in sensitivity(decision) if one.usd_gap_low is not None and one.usd_gap_high is not None]
     parts = [swing_text(one, choice, rival, words) for one in found[:_MOST_SWINGS]]
-    return wrapped(words("What moves it most: {parts}.", parts=formats.listed(parts, words("and")))) if parts else []
+    return words("What moves it most: {parts}.", parts=formats.listed(parts, words("and"))) if parts else ""
 
 
 def swing_text(swing: Swing, choice: Option, rival: Option, words: Words) -> str:
@@ -477,7 +485,7 @@ def swing_input(swing: Swing, choice: Option, rival: Option, words: Words) -> st
     return words(SWINGS[swing.what], **values)
 
 
-def _advice(decision: Decision, words: Words) -> list[str]:
+def advice_texts(decision: Decision, words: Words) -> list[str]:
     """The guides' rules that today's numbers bear out, and those that they contradict and no caveat tells."""
     from breakeven.decisions.advice import advice  # noqa: PLC0415 - only when all is asked for
 
@@ -485,29 +493,28 @@ def _advice(decision: Decision, words: Words) -> list[str]:
     found = advice(decision, catalog.catalog())
     agreed = [one.rule for one in found if one.verdict == "agreed"]
     contradicted = [one.rule for one in found if one.verdict == "contradicted" and one.rule not in told]
-    lines = []
+    texts = []
     if agreed:
-        lines.extend(wrapped(words("Rules of thumb that hold here: {rules:codes}.", rules=agreed)))
+        texts.append(words("Rules of thumb that hold here: {rules:codes}.", rules=agreed))
     if contradicted:
-        lines.extend(wrapped(words("Rules of thumb that do not: {rules:codes}.", rules=contradicted)))
-    return lines
+        texts.append(words("Rules of thumb that do not: {rules:codes}.", rules=contradicted))
+    return texts
 
 
-def _what_to_say(decision: Decision, words: Words) -> list[str]:
-    """What a job lacks that nothing can run for want of a time."""
+def what_to_say_text(decision: Decision, words: Words) -> str:
+    """What a job lacks that nothing can run for want of a time; else empty."""
     wanting = Counter(
         one.offer.gpu for one in decision.options if one.infeasible is not None and one.infeasible.code == "no-time"
     )
     if decision.choice is not None or not wanting:
-        return []
+        return ""
     gpu = wanting.most_common(1)[0][0]
-    told = words(
+    return words(
         "Say the time of a GPU under known in the job file, such as {example}.", example=f"{gpu}: {{hours: 10}}"
     )
-    return wrapped(told)
 
 
-def _left_out(decision: Decision, words: Words) -> list[str]:
+def left_out_texts(decision: Decision, words: Words) -> list[str]:
     """What does not compete, and why, so that nothing vanishes unsaid."""
     groups: dict[str, list[Option]] = {}
     for option in decision.options:
@@ -517,7 +524,7 @@ def _left_out(decision: Decision, words: Words) -> list[str]:
             "outside-limits",
         }:
             groups.setdefault(option.infeasible.code, []).append(option)
-    lines: list[str] = []
+    texts: list[str] = []
     if decision.choice is not None:
         untimed = groups.pop("no-time", [])
         for options in groups.values():
@@ -528,9 +535,9 @@ def _left_out(decision: Decision, words: Words) -> list[str]:
                         offer=words.offer(option.offer),
                         why=words.reason(option.infeasible),
                     )
-                    lines.extend(wrapped(text))
+                    texts.append(text)
             if len(options) > 4:
-                lines.extend(wrapped(words("... and {n} more like it.", n=len(options) - 4)))
+                texts.append(words("... and {n} more like it.", n=len(options) - 4))
         first = decision.job.gpus[0]
         gpus = list(dict.fromkeys(words.gpu(option.offer.gpu) for option in untimed if option.gpus == first))
         if any(option.gpus != first for option in untimed):
@@ -539,28 +546,24 @@ def _left_out(decision: Decision, words: Words) -> list[str]:
                 "Known times hold for {n} GPU; other counts have none.",
                 "Known times hold for {n} GPUs; other counts have none.",
             )
-            lines.extend(wrapped(text))
+            texts.append(text)
         if gpus:
             more = words(" and {n} more", n=len(gpus) - 4) if len(gpus) > 4 else ""
-            lines.extend(
-                wrapped(
-                    words(
-                        "No time is known for {gpus}; say it under known in the job file.",
-                        gpus=", ".join(gpus[:4]) + more,
-                    )
+            texts.append(
+                words(
+                    "No time is known for {gpus}; say it under known in the job file.",
+                    gpus=", ".join(gpus[:4]) + more,
                 )
             )
     if decision.left_out:
-        lines.extend(
-            wrapped(
-                words.count(
-                    decision.left_out,
-                    "{n} kind of offer is outside the job's limits.",
-                    "{n} kinds of offer are outside the job's limits.",
-                )
+        texts.append(
+            words.count(
+                decision.left_out,
+                "{n} kind of offer is outside the job's limits.",
+                "{n} kinds of offer are outside the job's limits.",
             )
         )
-    return lines
+    return texts
 
 
 def month_text(month: Month, words: Words, style: Style) -> str:
@@ -586,7 +589,13 @@ def month_text(month: Month, words: Words, style: Style) -> str:
     lines.extend("  " + table_line([row[0][:first], *row[1:]], first, widths) for row in [head, *rows])
     if len(month.options) > len(shown):
         lines.append("  " + words("... and {n} more (--all)", n=len(month.options) - len(shown)))
-    best = shown[0].reservation
+    lines.extend(("", *_paragraphs(reservation_texts(month, words))))
+    return formats.unbroken("\n".join(lines) + "\n", words.locale)
+
+
+def reservation_texts(month: Month, words: Words) -> list[str]:
+    """When machines held all month beat the cheapest line."""
+    best = month.options[0].reservation
     text = words.count(
         best.machines,
         "Reserving {n} machine of {gpus} for the whole month ({use:pct} used) beats the first line "
@@ -597,26 +606,11 @@ def month_text(month: Month, words: Words, style: Style) -> str:
         use=100 * best.utilisation,
         rate=best.break_even_usd_per_gpu_h,
     )
-    lines.extend(("", *wrapped(text)))
     if best.offer is None:
-        lines.extend(wrapped(words("The book has no reserved price for this GPU.")))
-    elif best.usd is not None:
-        lines.extend(wrapped(words("{offer}: {usd:usd} for the month.", offer=words.offer(best.offer), usd=best.usd)))
-    return formats.unbroken("\n".join(lines) + "\n", words.locale)
-
-
-def remarks(decision: Decision, words: Words) -> dict[str, str]:
-    """What a report says beside the table, each a paragraph or blank: flips, swings, timing, next, left out, advice."""
-    parts = {
-        "flips": _flips(decision, words),
-        "swings": _swings(decision, words, all_lines=True),
-        "hour-saved": _hour_saved(decision, words),
-        "timing": [] if decision.timing is None else timing_lines(decision.timing, words),
-        "next": [] if decision.next is None else [next_text(decision.next, words)],
-        "left-out": [*_left_out(decision, words), *_what_to_say(decision, words)],
-        "advice": _advice(decision, words),
-    }
-    return {name: " ".join(line.strip(" ") for line in lines) for name, lines in parts.items()}
+        return [text, words("The book has no reserved price for this GPU.")]
+    if best.usd is None:
+        return [text]
+    return [text, words("{offer}: {usd:usd} for the month.", offer=words.offer(best.offer), usd=best.usd)]
 
 
 def gpu_list_text(gpus: Iterable[Gpu], words: Words) -> str:

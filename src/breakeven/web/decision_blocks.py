@@ -6,7 +6,20 @@ from typing import TYPE_CHECKING
 
 from breakeven.reporting import formats
 from breakeven.reporting.charts.rulers import ruler_chart
-from breakeven.reporting.terminal import main_pair, price_days, remarks, verdict_details, verdict_sentence
+from breakeven.reporting.terminal import (
+    advice_texts,
+    dates_text,
+    flips_text,
+    hour_saved_text,
+    left_out_texts,
+    main_pair,
+    next_text,
+    swings_text,
+    timing_texts,
+    verdict_text,
+    what_to_say_text,
+    why_texts,
+)
 from breakeven.web.blocks import Cell, Column, Fold, Notes, Row, Span, Table, Text, cells
 from breakeven.web.fresh import age
 from breakeven.web.pictures import later, picture
@@ -28,23 +41,28 @@ def decision_blocks(decision: Decision, words: Words, asked: Asked, query: str |
 
     query : what asks for its charts; None where that is too long for an address.
     """
-    told = remarks(decision, words)
     blocks: list[Block] = [
-        Text(verdict_sentence(decision, words), "verdict"),
-        *(Text(text) for text in verdict_details(decision, words)),
+        Text(verdict_text(decision, words), "verdict"),
+        *(Text(text) for text in why_texts(decision, words)),
         *ruler(decision, words),
         *ranked(decision, words),
-        *(Text(told[name]) for name in ("flips", "hour-saved", "timing") if told[name]),
+        *(Text(text) for text in _beside(decision, words) if text),
     ]
-    if told["next"]:
-        blocks.append(Text(told["next"], "done"))
-    return [*blocks, *_folds(decision, words, told, asked, query)]
+    if decision.next is not None:
+        blocks.append(Text(next_text(decision.next, words), "done"))
+    return [*blocks, *_folds(decision, words, asked, query)]
+
+
+def _beside(decision: Decision, words: Words) -> list[str]:
+    """What is said beside the table."""
+    timing = [] if decision.timing is None else timing_texts(decision.timing, words)
+    return [flips_text(decision, words), hour_saved_text(decision, words), *timing]
 
 
 def about(decision: Decision, words: Words) -> str:
     """What the job is, and when its prices were seen."""
     title = formats.printable(decision.job.describe or decision.job.job)
-    days = price_days(decision, words)
+    days = dates_text(decision, words)
     return f"{title} · {days}" if days else title
 
 
@@ -130,7 +148,7 @@ def _row(
     ]
 
 
-def _folds(decision: Decision, words: Words, told: dict[str, str], asked: Asked, query: str | None) -> list[Block]:
+def _folds(decision: Decision, words: Words, asked: Asked, query: str | None) -> list[Block]:
     feasible = [option for option in decision.options if option.infeasible is None][:MOST_ROWS]
     notes = [words.caveat(caveat) for caveat in decision.caveats]
     found: list[Block] = []
@@ -154,15 +172,19 @@ def _folds(decision: Decision, words: Words, told: dict[str, str], asked: Asked,
     if main_pair(decision) is not None:
         shown = charts("speedup")
         found.extend([Fold(words("Cost against speedup"), shown)] if shown else [])
-    if told["swings"]:
-        found.append(Fold(words("What moves it most"), [Text(told["swings"]), *charts("tornado")]))
+    swings = swings_text(decision, words, is_asked=True)
+    if swings:
+        found.append(Fold(words("What moves it most"), [Text(swings), *charts("tornado")]))
     evidence = _evidence(feasible, words, asked)
     if evidence:
         found.append(Fold(words("What the times rest on"), evidence))
-    if told["advice"]:
-        found.append(Fold(words("Rules of thumb"), [Text(told["advice"])]))
-    if told["left-out"]:
-        found.append(Fold(words("What does not compete, and why"), [Text(told["left-out"])]))
+    rules = [Text(text) for text in advice_texts(decision, words)]
+    if rules:
+        found.append(Fold(words("Rules of thumb"), rules))
+    left_out = [*left_out_texts(decision, words), what_to_say_text(decision, words)]
+    if any(left_out):
+        title = words("What does not compete, and why")
+        found.append(Fold(title, [Text(text) for text in left_out if text], is_open=decision.choice is None))
     return found
 
 

@@ -116,7 +116,7 @@ def cost_against_speedup(decision: Decision, pair: BreakEven, words: Words) -> C
                 },
                 "y": {
                     "type": "quantitative",
-                    "scale": {"domainMin": 0},
+                    "scale": {"domain": [0, 1.1 * max(level, *(cost for _, cost in curve))], "nice": False},
                     "axis": _axis(_usd_title(decision, words), max(cost for _, cost in curve), tickCount=5),
                 },
             },
