@@ -45,6 +45,7 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "compare-which": (f"/compare/h100-vs-a100?{DAY}", {}),
     "compare-choose": ("/compare", {}),
     "compare-phone": (f"/compare/nvidia-h100-sxm-80gb-vs-nvidia-a100-sxm-80gb?{DAY}", {"phone": True}),
+    "rent-or-api": (f"/rent-or-api?from=serve-8b-or-api&{DAY}", {}),
     "offers": (f"/offers?gpu=h100&{DAY}", {}),
     "offers-none": (f"/offers?gpu=h100&provider=nobody&{DAY}", {}),
     "offers-phone": (f"/offers?gpu=h100&{DAY}", {"phone": True}),

@@ -56,6 +56,39 @@ def test_offers_are_paged_filtered_and_say_their_age(browser: TestClient) -> Non
     assert browser.get("/offers?page=999999999").status_code == 200
 
 
+def test_a_price_that_moved_has_a_line_and_says_what_it_was(browser: TestClient) -> None:
+    head = "gpu,provider,price,unit,period,currency,seen_at\n"
+    for price, day in (("2.50", "2026-10-01"), ("1.75", DAY)):
+        browser.post("/api/offers/import", content=f"{head}nvidia-h100-sxm-80gb,acme,{price},gpu,h,USD,{day}\n")
+    page = browser.get(f"/offers?provider=acme&as_of={DAY}").text
+    assert '<polyline points="0.0,2.0 100.0,14.0"/>' in page
+    assert "was $2.50" in page
+
+
+def test_rent_or_api_is_reached_from_an_inference_job(browser: TestClient) -> None:
+    page = browser.get(f"/?from=serve-8b-or-api&as_of={DAY}").text
+    address = page.partition('href="/rent-or-api?')[2].partition('"')[0].replace("&amp;", "&")
+    answer = browser.get(f"/rent-or-api?{address}").text
+    assert "a month" in answer.partition('class="verdict">')[2].partition("<")[0]
+    assert 'class="chart chart-' in answer
+    assert "rent-or-api" not in browser.get(f"/?as_of={DAY}").text
+    assert browser.get("/rent-or-api").status_code == 400
+
+
+def test_charts_are_fetched_in_both_themes_and_languages(browser: TestClient) -> None:
+    for name in ("breakdown", "front", "speedup", "tornado"):
+        address = f"/decide/chart/{name}?from=pair-runpod-secure-sxm&as_of={DAY}"
+        light, dark = (browser.get(f"{address}&theme={theme}") for theme in ("light", "dark"))
+        assert light.headers["content-type"] == "image/svg+xml"
+        assert light.text.startswith("<svg")
+        assert light.text != dark.text
+        assert "<script" not in light.text
+        assert browser.get(f"{address}&locale=fr").text != light.text
+    assert browser.get("/decide/chart/nothing").status_code == 404
+    blank = browser.get(f"/decide/chart/speedup?from=notebooks-8-users&as_of={DAY}")
+    assert blank.status_code == 200
+
+
 def test_ages_in_words_and_shade() -> None:
     words = Words("en")
     assert [age(days, words)[1] for days in (None, 0, 7, 30, 80, 91)] == [

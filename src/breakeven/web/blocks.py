@@ -62,6 +62,17 @@ class Cell:
     shade: str = ""
     """How fresh a price is: today, week, older, stale, unknown."""
     span: Span | None = None
+    line: Sequence[float] = ()
+    """How the value moved, drawn as a thin line."""
+
+    @property
+    def points(self) -> str:
+        """The line as points of a polyline, 100 wide and 16 high; blank for fewer than two values."""
+        if len(self.line) < 2:
+            return ""
+        low, high = min(self.line), max(self.line)
+        step, height = 100 / (len(self.line) - 1), (high - low) or 1.0
+        return " ".join(f"{step * n:.1f},{14 - 12 * (value - low) / height:.1f}" for n, value in enumerate(self.line))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from breakeven.reporting.terminal import (
     what_to_say_text,
     why_texts,
 )
-from breakeven.web.blocks import Cell, Column, Fold, Notes, Row, Span, Table, Text, cells
+from breakeven.web.blocks import Cell, Column, Fold, Link, Notes, Row, Span, Table, Text, cells
 from breakeven.web.fresh import age
 from breakeven.web.pictures import later, picture
 
@@ -50,6 +50,8 @@ def decision_blocks(decision: Decision, words: Words, asked: Asked, query: str |
     ]
     if decision.next is not None:
         blocks.append(Text(next_text(decision.next, words), "done"))
+    if query is not None and decision.job.task in {"inference", "batch-inference"}:
+        blocks.append(Link(words("Rent or API? Hold managed APIs against it"), f"/rent-or-api?{query}"))
     return [*blocks, *_folds(decision, words, asked, query)]
 
 

@@ -150,7 +150,7 @@ def _row(
     return [
         Cell(words.offer(offer, names_market=True), href=asked.link(f"/offers/history/{offer.gpu}")),
         Cell(words("any") if offer.gpus is None else str(offer.gpus), note=share),
-        Cell(price, note=note),
+        Cell(price, note=note, line=line if len(moved) > 1 else ()),
         Cell("" if below is None else f"{'+' if below < -0.5 else ''}{formats.percent(-below, words.locale)}"),
         Cell(words("{status:code}", status=offer.price.status)),
         Cell(seen, note=day, shade=shade),

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from breakeven.offers.table import shipped_maps
 from breakeven.reporting.translations import LOCALES
-from breakeven.web import api, compare_page, decide_page, evidence_page, offers_page, records_page, runs_page, texts
+from breakeven.web import (
+    api,
+    compare_page,
+    decide_page,
+    evidence_page,
+    offers_page,
+    records_page,
+    rent_or_api_page,
+    runs_page,
+    texts,
+)
 from breakeven.web.asked import JSON, Answer
 from breakeven.web.importing import AMOUNTS, SOURCES
 from breakeven.web.openapi import openapi
@@ -208,6 +218,7 @@ PAGES: tuple[Route, ...] = (
     Route(path="/decide/answer", run=decide_page.answer_part, told="The answer alone, while one types", is_kept=True),
     Route(path="/decide/answer", method="POST", run=decide_page.answer_part, told="The same for long jobs"),
     Route(path="/decide/chart/{name}", run=decide_page.chart, told="One chart of an answer", is_kept=True),
+    Route(path="/rent-or-api", run=rent_or_api_page.rent_or_api_page, told="Rented GPUs or managed APIs", is_kept=True),
     Route(path="/job.yaml", run=decide_page.job_file, told="The job file, to keep"),
     Route(path="/job", method="POST", run=decide_page.take_file, told="A job file that is sent becomes an address"),
     Route(path="/compare", run=compare_page.choose_page, told="Choose two GPUs", is_kept=True),
