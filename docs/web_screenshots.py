@@ -1,20 +1,24 @@
 """Make the screenshots of the web pages: docs/images/web-*.png.
 
-    python docs/web_screenshots.py [--into FOLDER] [--only NAME]
+    python docs/web_screenshots.py [--all] [--into FOLDER] [--only NAME]
 
-Needs the extra `web`, playwright (Python) and a Chromium (default /usr/bin/chromium, or BREAKEVEN_CHROMIUM). Prices are
+Without --all it makes those that are kept in the repository; the others are to be looked at.
+
+Needs the extra `web`, playwright and pillow (Python), and a Chromium (default /usr/bin/chromium, or BREAKEVEN_CHROMIUM). Prices are
 those of the shipped book as of a fixed day, in a store of its own, so that the pictures change only with the pages.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import tempfile
 import threading
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from breakeven.web.server import serve
@@ -31,22 +35,23 @@ TABLE = (
     "nvidia-a100-sxm-80gb,acme,0.99,gpu,h,USD,2026-10-20,https://example.org/prices\n"
 )
 PAGES: dict[str, tuple[str, dict[str, Any]]] = {
-    "decide": (f"/?{DAY}", {}),
-    "decide-open": (f"/?from=pair-runpod-secure-sxm&{DAY}", {"open": True}),
+    "decide": (f"/?from=pair-runpod-secure-sxm&{DAY}", {"kept": True}),
+    "decide-first": (f"/?{DAY}", {}),
+    "decide-open": (f"/?from=pair-runpod-secure-sxm&{DAY}", {"open": True, "full": True}),
     "decide-predicted": (f"/?from=lora-8b-predicted&{DAY}", {}),
     "decide-served": (f"/?from=serve-8b-predicted&{DAY}", {}),
     "decide-notebooks": (f"/?from=notebooks-8-users&{DAY}", {}),
     "decide-wrong": (f"/?data.examples=many&{DAY}", {}),
     "decide-fr": (f"/?from=interruptible-lora-70b&locale=fr&{DAY}", {}),
-    "decide-dark": (f"/?from=pair-runpod-secure-sxm&{DAY}", {"dark": True}),
-    "decide-phone": (f"/?{DAY}", {"phone": True, "full": True}),
-    "compare": (f"/compare/nvidia-h100-sxm-80gb-vs-nvidia-a100-sxm-80gb?{DAY}", {"full": True}),
+    "decide-dark": (f"/?from=pair-runpod-secure-sxm&{DAY}", {"dark": True, "kept": True}),
+    "decide-phone": (f"/?{DAY}", {"phone": True, "kept": True}),
+    "compare": (f"/compare/nvidia-h100-sxm-80gb-vs-nvidia-a100-sxm-80gb?{DAY}", {"kept": True}),
     "compare-job": (f"/compare/h100-sxm-vs-a100-sxm?from=qlora-8b-10k-pairs&{DAY}", {}),
     "compare-which": (f"/compare/h100-vs-a100?{DAY}", {}),
     "compare-choose": ("/compare", {}),
     "compare-phone": (f"/compare/nvidia-h100-sxm-80gb-vs-nvidia-a100-sxm-80gb?{DAY}", {"phone": True}),
-    "rent-or-api": (f"/rent-or-api?from=serve-8b-or-api&{DAY}", {}),
-    "offers": (f"/offers?gpu=h100&{DAY}", {}),
+    "rent-or-api": (f"/rent-or-api?from=serve-8b-or-api&{DAY}", {"kept": True}),
+    "offers": (f"/offers?gpu=h100&{DAY}", {"kept": True}),
     "offers-none": (f"/offers?gpu=h100&provider=nobody&{DAY}", {}),
     "offers-phone": (f"/offers?gpu=h100&{DAY}", {"phone": True}),
     "offers-history": (f"/offers/history/nvidia-h100-sxm-80gb?{DAY}", {}),
@@ -96,7 +101,9 @@ def shoot(browser: Any, url: str, name: str, into: Path) -> None:
     is_wide = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
     if is_wide:
         print(f"{name}: scrolls sideways")
-    page.screenshot(path=str(into / f"web-{name}.png"), full_page=bool(how.get("full") or how.get("open")))
+    picture = page.screenshot(full_page=bool(how.get("full")))
+    with Image.open(io.BytesIO(picture)) as whole:
+        whole.convert("RGB").quantize(64).save(into / f"web-{name}.png", optimize=True)
     context.close()
 
 
@@ -105,13 +112,15 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--into", type=Path, default=IMAGES)
     parser.add_argument("--only")
+    parser.add_argument("--all", action="store_true")
     arguments = parser.parse_args()
     arguments.into.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         url = start(Path(folder))
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        for name in PAGES:
-            if arguments.only is None or name == arguments.only or name.startswith(f"{arguments.only}-"):
+        for name, (_, how) in PAGES.items():
+            is_named = arguments.only is not None and name.startswith(arguments.only)
+            if is_named or (arguments.only is None and (arguments.all or how.get("kept"))):
                 shoot(browser, url, name, arguments.into)
         browser.close()
 

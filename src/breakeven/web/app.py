@@ -213,9 +213,10 @@ def _made(place: int, asked: Asked) -> _Ready:
 
 
 def warm_up(settings: Settings) -> None:
-    """Make the first page once, so that what it needs is loaded when the first visitor comes."""
-    with suppress(BreakevenError):
-        _made(0, Asked(settings=settings, path="/", query={}, locale=settings.locale))
+    """Decide an example of each kind once, so that what it takes is loaded when the first visitor comes."""
+    for query in ({}, {"from": ["lora-8b-predicted"]}, {"from": ["serve-8b-predicted"]}):
+        with suppress(BreakevenError):
+            _made(0, Asked(settings=settings, path="/", query=query, locale=settings.locale))
 
 
 def _grouped(pairs: list[tuple[str, str]]) -> dict[str, list[str]]:

@@ -40,7 +40,7 @@ class Workers:
         self._threads: anyio.CapacityLimiter | None = None
 
     async def start(self) -> None:
-        """Start every process, and wait until each is ready."""
+        """Start every process, and wait until each is ready for the first page."""
         if not self._count:
             self._prepare(*self._arguments)
             return
