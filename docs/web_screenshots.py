@@ -4,8 +4,9 @@
 
 Without --all it makes those that are kept in the repository; the others are to be looked at.
 
-Needs the extra `web`, playwright and pillow (Python), and a Chromium (default /usr/bin/chromium, or BREAKEVEN_CHROMIUM). Prices are
-those of the shipped book as of a fixed day, in a store of its own, so that the pictures change only with the pages.
+Needs the extra `web`, playwright and pillow (Python), and a Chromium (default /usr/bin/chromium, or
+BREAKEVEN_CHROMIUM). Prices are those of the shipped book as of a fixed day, in a store of its own, so that the pictures
+change only with the pages.
 """
 
 from __future__ import annotations

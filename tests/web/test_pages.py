@@ -16,8 +16,9 @@ PAIR = "/compare/nvidia-h100-sxm-80gb-vs-nvidia-a100-sxm-80gb"
 
 
 def test_a_short_pair_leads_to_the_pair_of_equal_memory_and_says_so(browser: TestClient) -> None:
-    answer = browser.get(f"/compare/h100-sxm-vs-a100-sxm?as_of={DAY}")
+    answer = browser.get(f"/compare/h100-sxm-vs-a100-sxm?as_of={DAY}&from=dpo-8b")
     assert answer.status_code == 302
+    assert "from=dpo-8b" in answer.headers["location"]
     assert answer.headers["location"].startswith(PAIR + "?")
     page = browser.get(answer.headers["location"]).text
     assert "the pair of equal memory that is for rent" in page

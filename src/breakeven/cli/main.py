@@ -34,6 +34,7 @@ COMMANDS = {
     "report": "a decision in one file to send or print: verdict, table, charts, evidence (HTML or Markdown)",
     "watch": "decide recorded decisions again with today's prices; exit status 10 when a winner flipped",
     "web": "the same in a browser: decide as you type, compare, import prices; loopback unless told otherwise",
+    "mcp": "the same for assistants: read-only tools of the Model Context Protocol, over standard input and output",
     "examples": "list the example jobs and books, or write them to a folder",
 }
 """Every command with its one-line summary; each lives in `cli/<command>.py`, dashes as underscores."""

@@ -99,7 +99,8 @@ def compare_page(asked: Asked) -> Page | Answer:
     for found in (pairs, equal, _rented(equal, asked)):
         if len(found) == 1:
             [(a, b)] = found
-            place = asked.link(f"/compare/{a}{_VS}{b}", read=named)
+            kept = {name: values[0] for name, values in asked.query.items() if values}
+            place = asked.link(f"/compare/{a}{_VS}{b}", **{**kept, "read": named})
             return Answer(content="", status=302, headers={"location": place, "cache-control": "no-store"})
     if not pairs:
         raise InputError("same-gpu", text=first, other=second)

@@ -190,7 +190,9 @@ def sections(state: Stated, words: Words, problem: BreakevenError | None = None)
                 ],
             )
         )
-    made.extend((_times(root, control, words, task), *_limits(control, words)))
+    if task != "notebook":
+        made.append(_times(root, control, words, task))
+    made.extend(_limits(control, words))
     return made
 
 
