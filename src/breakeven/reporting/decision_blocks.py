@@ -89,22 +89,30 @@ def ranked(decision: Decision, words: Words) -> Iterator[Block]:
     """The options by cost, those that cannot compete said below."""
     able = [(place, option) for place, option in enumerate(decision.options) if option.infeasible is None]
     if able:
-        yield Text(
-            words.count(
-                len(able),
-                "{n} offer, {dates}; (!) marks a price older than {days} days.",
-                "{n} offers by what an accepted result costs, {dates}; (!) marks a price older than {days} days.",
-                dates=dates_text(decision, words) or words("prices without a date"),
-                days=DAYS_UNTIL_STALE,
-            ),
-            "note",
-        )
+        yield Text(_about(decision, [option for _, option in able], words), "note")
         yield _grid(decision, able[:_FIRST_ROWS], able, words)
         rest = able[_FIRST_ROWS:_MOST_ROWS]
         if rest:
             title = words.count(len(rest), "{n} more offer", "{n} more offers")
             yield Fold(title, (_grid(decision, rest, able, words),))
     yield from texts(*left_out_texts(decision, words), kind="note")
+
+
+def _about(decision: Decision, able: Sequence[Option], words: Words) -> str:
+    text = words.count(
+        len(able),
+        "{n} offer, {dates}.",
+        "{n} offers by what an accepted result costs, {dates}.",
+        dates=dates_text(decision, words) or words("prices without a date"),
+    )
+    if not any(_is_stale(option.offer.age_days(decision.as_of)) for option in able):
+        return text
+    marked = words("(!) marks a price older than {days} days, or of unknown age.", days=DAYS_UNTIL_STALE)
+    return f"{text} {marked}"
+
+
+def _is_stale(days: int | None) -> bool:
+    return days is None or days > DAYS_UNTIL_STALE
 
 
 def _grid(
@@ -193,11 +201,12 @@ def _bar(usd: Interval, mean: float, widest: float, words: Words) -> Bar:
 def _age(option: Option, decision: Decision, words: Words) -> GridCell:
     days = option.offer.age_days(decision.as_of)
     seen = None if option.offer.seen_at is None else option.offer.seen_at.date().isoformat()
-    if days is None:
-        return GridCell(words("unknown"), "price_seen_at", None, tone="stale")
-    text = words("today") if days == 0 else words.count(days, "{n} day", "{n} days")
-    tone = "stale" if days > DAYS_UNTIL_STALE else ""
-    return GridCell(f"{text} (!)" if tone else text, "price_seen_at", seen, tone=tone)
+    text = words("unknown") if days is None else words("today")
+    if days:
+        text = words.count(days, "{n} day", "{n} days")
+    if _is_stale(days):
+        return GridCell(f"{text} (!)", "price_seen_at", seen, tone="stale")
+    return GridCell(text, "price_seen_at", seen)
 
 
 def cost_blocks(decision: Decision, words: Words) -> list[Block]:
