@@ -69,7 +69,10 @@ def run_page(asked: Asked) -> Page:
     report = show_run(str(folder), runs=asked.settings.runs, store=asked.settings.store)
     words = Words(asked.locale, report.offers)
     blocks: list[Block] = []
-    if report.why_void is not None:
+    is_live = not (folder / "result.json").exists()
+    if is_live and not report.steps:
+        blocks.append(Text(words("It has begun; no request is done yet."), "empty"))
+    elif report.why_void is not None:
         blocks.append(Text(words("Void: {why:why}", why=report.why_void), "warning"))
     blocks.extend(Text(text) for text in replay_remarks(report, words))
     blocks.append(_table(report, words))
@@ -78,7 +81,6 @@ def run_page(asked: Asked) -> Page:
     if notes:
         blocks.append(Notes(words("Mind:"), list(dict.fromkeys(notes))))
     blocks.append(Link(words("Runs"), asked.link("/runs")))
-    is_live = not (folder / "result.json").exists()
     about = f"{formats.printable(report.plan.model)} · {_when(report.about.get('started'))}"
     return Page(title=report.run, about=about, blocks=blocks, refreshes_s=LIVE_REFRESH_S if is_live else None)
 
