@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 from breakeven.reporting.words import Words
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
     from breakeven.web.asked import Asked
     from breakeven.web.blocks import Block
 
-_WRONG_TOKEN_S = 0.5
 _COOKIE_S = 7 * 24 * 3600
 
 LLMS = """# breakeven
@@ -68,7 +66,6 @@ def log_in(asked: Asked) -> Page | Answer:
     token = asked.settings.token
     given = (asked.form.get("token") or [""])[0]
     if token is None or not is_token(given, token):
-        time.sleep(_WRONG_TOKEN_S)
         return login_page(asked, is_wrong=True)
     cookie = f"{COOKIE}={session_of(token)}; HttpOnly; SameSite=Strict; Path=/; Max-Age={_COOKIE_S}"
     target = safe_target((asked.form.get("next") or ["/"])[0])
