@@ -104,7 +104,7 @@ def shoot(browser: Any, url: str, name: str, into: Path) -> None:
         print(f"{name}: scrolls sideways")
     picture = page.screenshot(full_page=bool(how.get("full")))
     with Image.open(io.BytesIO(picture)) as whole:
-        whole.convert("RGB").quantize(64).save(into / f"web-{name}.png", optimize=True)
+        whole.convert("RGB").quantize(160).save(into / f"web-{name}.png", optimize=True)
     context.close()
 
 

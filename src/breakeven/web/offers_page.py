@@ -280,9 +280,9 @@ def import_report(asked: Asked) -> Page:
 
 
 def _report(report: ImportReport, words: Words, *, is_dry: bool) -> list[Block]:
-    told = words(
-        "{read} rows read, {kept} kept, {skipped} skipped.",
-        read=report.read, kept=len(report.kept), skipped=len(report.skipped),
+    told = words.count(
+        report.read, "{n} row read, {kept} kept, {skipped} skipped.", "{n} rows read, {kept} kept, {skipped} skipped.",
+        kept=len(report.kept), skipped=len(report.skipped),
     )  # fmt: skip
     blocks: list[Block] = [Text(told, "verdict")]
     if is_dry:

@@ -61,14 +61,20 @@ class Workers:
 
     async def run(self, call: Callable[..., Any], *arguments: Any, is_light: bool = False) -> Any:
         """What a call returns; a light one stays in this process."""
-        if self._pool is None or is_light:
+        pool = self._pool
+        if pool is None or is_light:
             return await self._run_in_thread(call, *arguments)
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._pool, call, *arguments)
-        except BrokenProcessPool:  # a process was killed, such as for its memory: begin anew
+            return await asyncio.get_running_loop().run_in_executor(pool, call, *arguments)
+        except BrokenProcessPool:  # a process was killed, such as for its memory
+            await self._begin_anew(pool)
+            raise
+
+    async def _begin_anew(self, broken: ProcessPoolExecutor) -> None:
+        """Replace the processes once, however many calls met their end."""
+        if self._pool is broken:
             self.stop()
             await self.start()
-            raise
 
     async def _run_in_thread(self, call: Callable[..., Any], *arguments: Any) -> Any:
         if self._threads is None:
