@@ -268,6 +268,17 @@ def test_a_mistake_of_ours_tells_no_details(serve: Serve, monkeypatch: pytest.Mo
         assert answer.headers["x-content-type-options"] == "nosniff"
 
 
+def test_who_comes_when_too_many_wait_is_sent_away(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    browser = serve()
+    monkeypatch.setattr("breakeven.web.app._MOST_WAITING", 0)
+    for path in ("/api/gpus?text=h100", "/offers?page=3&locale=fr"):
+        answer = browser.get(path)
+        assert answer.status_code == 429
+        assert answer.headers["retry-after"] == "2"
+    assert "trop" in answer.text
+    assert browser.get("/llms.txt").status_code == 200
+
+
 def test_two_browsers_at_once(serve: Serve) -> None:
     from concurrent.futures import ThreadPoolExecutor
 

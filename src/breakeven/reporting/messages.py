@@ -141,6 +141,7 @@ ERRORS: dict[str, tuple[str, str | None]] = {
     "not-here": ("{text:quoted} is not here.", "The menu shows what is."),
     "not-this-way": ("{text:quoted} cannot be asked for in this way.", "The OpenAPI document at /api/openapi.json says how."),
     "server-mistake": ("the server made a mistake.", "Its log tells which; please report it."),
+    "too-busy": ("too many ask at once.", "Ask again in a moment."),
     "unknown-parameter": ("the parameter {text:quoted} is not known.", "Did you mean {candidates:or-list}?"),
     "missing-parameter": ("the parameter {text:quoted} is missing.", None),
     "nothing-sent": ("no file was sent.", "Choose a price book (CSV or YAML) first."),

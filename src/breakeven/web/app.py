@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import hashlib
 from contextlib import asynccontextmanager, suppress
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 
 STATIC = Path(__file__).parent / "static"
 _MOST_ANSWERS = 256
+_MOST_WAITING = 64
+"""More than wait at once for an answer are sent away: they would wait for long."""
 _LEAST_COMPRESSED = 1000
 _LARGEST_KEPT = 2**20
 _NOT_FOUND = frozenset({"unknown-run", "unknown-measurement", "unknown-example", "not-here"})
@@ -106,6 +109,8 @@ class _Server:
         self._settings = settings
         self._kept = Kept(_MOST_ANSWERS)
         self._workers = Workers(workers, warm_up, settings)
+        self._turns = asyncio.Semaphore(max(workers, 3) + 1)  # one more than work, so that none waits for the next
+        self._waiting = 0
 
     @asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -126,13 +131,29 @@ class _Server:
             key = self._key(route, asked)
             ready: _Ready | None = None if key is None else self._kept.get(key)
             if ready is None:
-                place = ROUTES.index(route)
-                ready = await self._workers.run(_made, place, asked, is_light=route.is_light)
+                ready = await self._turn(request, route, asked)
                 if key is not None and ready.status == 200 and len(ready.content) < _LARGEST_KEPT:
                     self._kept.put(key, ready)
             return ready.response(is_compressed=is_compressed, known=known)
 
         return answer
+
+    async def _turn(self, request: Request, route: Route, asked: Asked) -> _Ready:
+        """The answer, once it is its turn; none is made for a browser that asks for something else by now."""
+        if route.is_light:
+            return await self._workers.run(_made, ROUTES.index(route), asked, is_light=True)
+        if self._waiting >= _MOST_WAITING:
+            told = _told(ExternalError("too-busy"), asked, is_api=route.is_api)
+            return _ready(_with_status(told, 429, {"retry-after": "2"}))
+        self._waiting += 1
+        try:
+            async with self._turns:
+                await request.body()
+                if await request.is_disconnected():
+                    return _ready(Answer(content="", status=499))
+                return await self._workers.run(_made, ROUTES.index(route), asked)
+        finally:
+            self._waiting -= 1
 
     def _key(self, route: Route, asked: Asked) -> Any:
         version = self._settings.version() if route.is_kept else None
@@ -247,8 +268,10 @@ def _with(asked: Asked, **values: Any) -> Asked:
     return replace(asked, **values)
 
 
-def _with_status(answer: Answer, status: int) -> Answer:
-    return Answer(content=answer.content, kind=answer.kind, status=status, headers=answer.headers)
+def _with_status(answer: Answer, status: int, headers: Mapping[str, str] | None = None) -> Answer:
+    return Answer(
+        content=answer.content, kind=answer.kind, status=status, headers={**answer.headers, **(headers or {})}
+    )
 
 
 def _shown(made: Answer | Page, asked: Asked) -> Answer:

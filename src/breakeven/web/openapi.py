@@ -33,6 +33,7 @@ _REFUSALS = {
     "403": "A page of another origin asked.",
     "404": "There is nothing under this name.",
     "413": "More was sent than is read.",
+    "429": "Too many ask at once; Retry-After says when to ask again.",
 }
 
 

@@ -12,7 +12,7 @@ import threading
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import connection, get_context, parent_process
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 from anyio import to_thread
@@ -20,6 +20,7 @@ from anyio import to_thread
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+Result = TypeVar("Result")
 _THREADS = 4
 MOST_WORKERS = 4
 
@@ -59,7 +60,7 @@ class Workers:
             self._pool.shutdown(wait=False, cancel_futures=True)
             self._pool = None
 
-    async def run(self, call: Callable[..., Any], *arguments: Any, is_light: bool = False) -> Any:
+    async def run(self, call: Callable[..., Result], *arguments: Any, is_light: bool = False) -> Result:
         """What a call returns; a light one stays in this process."""
         pool = self._pool
         if pool is None or is_light:
@@ -76,7 +77,7 @@ class Workers:
             self.stop()
             await self.start()
 
-    async def _run_in_thread(self, call: Callable[..., Any], *arguments: Any) -> Any:
+    async def _run_in_thread(self, call: Callable[..., Result], *arguments: Any) -> Result:
         if self._threads is None:
             self._threads = anyio.CapacityLimiter(_THREADS)
         return await to_thread.run_sync(call, *arguments, limiter=self._threads)

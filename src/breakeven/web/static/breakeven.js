@@ -46,6 +46,10 @@
     answer.classList.add("waiting");
     try {
       const reply = await fetch("/decide/answer" + (isLong ? "" : "?" + asked), options);
+      if (reply.status === 429) {
+        timer = setTimeout(decide, 1000);
+        return;
+      }
       if (!reply.ok) throw new Error(String(reply.status));
       show(await reply.text());
       if (!isLong) history.replaceState(null, "", asked.size ? "/?" + asked : "/");
