@@ -11,6 +11,7 @@ from breakeven.decisions.sensitivity import sensitivity
 from breakeven.reporting import formats
 from breakeven.reporting.charts.chart import (
     MARKED,
+    WIDTH,
     Cell,
     Chart,
     distinct,
@@ -40,6 +41,8 @@ _MOST_BARS = 12
 _MOST_DOTS = 60
 _MOST_SWINGS = 10
 _WIDE = 15
+_DIGIT = 6.6
+"""Pixels of a character of the numbers beside bars."""
 
 
 def part_name(part: str, words: Words) -> str:
@@ -480,23 +483,44 @@ def _tornado_told(swing: Swing, choice: Option, rival: Option, now: float, words
     return f"{first} {words('Most depends on {input}: it then saves {low:usd} to {high:usd}.', **values)}"
 
 
+def _ends(swing: Swing, words: Words) -> tuple[str, str]:
+    """What stands at both ends of a bar."""
+    gaps = [gap for gap in (swing.usd_gap_low, swing.usd_gap_high) if gap is not None]
+    if not gaps:
+        return "", "\N{RIGHTWARDS ARROW}"
+    last = formats.cents(max(gaps), words.locale) if len(gaps) > 1 else "\N{RIGHTWARDS ARROW}"
+    return formats.cents(min(gaps), words.locale), f"{last} ({words('flips')})" if swing.flips else last
+
+
+def _with_room(
+    least: float, most: float, labels: Sequence[str], ends: Sequence[tuple[str, str]]
+) -> tuple[float, float]:
+    """The ends of the axis such that the numbers beside the bars have room."""
+    names = max(len(line) for label in labels for line in label.split("\n"))
+    left, right = (_DIGIT * max(len(end[place]) for end in ends) + 8 for place in (0, 1))
+    plot = max(60.0, WIDTH - 40 - 7 * names - left - right)
+    usd_per_pixel = ((most - least) or 1.0) / plot
+    return least - left * usd_per_pixel, most + right * usd_per_pixel
+
+
 def _tornado_specification(
     swings: Sequence[Swing], labels: Sequence[str], now: float, name: str, words: Words
 ) -> dict[str, Any]:
+    title = wrapped_label(words("$ that {name} costs more; below 0 it flips", name=name), 34).split("\n")
     known = [gap for one in swings for gap in (one.usd_gap_low, one.usd_gap_high) if gap is not None]
     least, most = min([0.0, now, *known]), max([0.0, now, *known])
-    room = (0.24 if any(one.flips for one in swings) else 0.14) * ((most - least) or 1.0)
-    domain = [least - 0.14 / 0.24 * room, most + room]
-    bars, ends = [], []
-    for one, label in zip(swings, labels, strict=True):
-        gaps = [domain[1] if gap is None else gap for gap in (one.usd_gap_low, one.usd_gap_high)]
-        first, last = min(gaps), max(gaps)
-        bars.append({"label": label, "from": first, "to": last, "colour": "@mark" if one.flips else "@choice"})
-        is_open = None in (one.usd_gap_low, one.usd_gap_high)
-        ends.append({"label": label, "at": first, "text": formats.cents(first, words.locale), "side": "left"})
-        shown = "\N{RIGHTWARDS ARROW}" if is_open else formats.cents(last, words.locale)
-        shown += f" ({words('flips')})" if one.flips else ""
-        ends.append({"label": label, "at": last, "text": shown, "side": "right"})
+    ends = [_ends(one, words) for one in swings]
+    domain = _with_room(least, most, labels, ends)
+    gaps = [[domain[1] if gap is None else gap for gap in (one.usd_gap_low, one.usd_gap_high)] for one in swings]
+    bars = [
+        {"label": label, "from": min(gap), "to": max(gap), "colour": "@mark" if one.flips else "@choice"}
+        for one, label, gap in zip(swings, labels, gaps, strict=True)
+    ]
+    ends_shown = [
+        {"label": label, "at": at, "text": text, "side": side}
+        for label, gap, texts in zip(labels, gaps, ends, strict=True)
+        for at, text, side in zip((min(gap), max(gap)), texts, ("left", "right"), strict=True)
+    ]
     return specification(
         [
             {
@@ -510,29 +534,28 @@ def _tornado_specification(
             },
             *(
                 {
-                    "data": {"values": [end for end in ends if end["side"] == place]},
-                    "mark": {"type": "text", "align": align, "baseline": "middle", "dx": shift, "fontSize": 10},
-                    "encoding": {"x": {"field": "at", "type": "quantitative"}, "text": {"field": "text"}},
-                }
-                for place, align, shift in (("left", "right", -4), ("right", "left", 4))
-            ),
-            *(
-                {
                     "data": {"values": [{"at": at}]},
                     "mark": {"type": "rule", "color": colour, "strokeWidth": wide, "strokeDash": dash},
                     "encoding": {"x": {"field": "at", "type": "quantitative"}, "y": None},
                 }
                 for at, colour, wide, dash in ((now, "@ink", 1, [1, 0]), (0.0, "@mark", 2, [5, 3]))
             ),
+            *(
+                {
+                    "data": {"values": [end for end in ends_shown if end["side"] == place]},
+                    "mark": {"type": "text", "align": align, "baseline": "middle", "dx": shift, "fontSize": 10, **halo},
+                    "encoding": {"x": {"field": "at", "type": "quantitative"}, "text": {"field": "text"}},
+                }
+                for place, align, shift in (("left", "right", -4), ("right", "left", 4))
+                for halo in ({"stroke": "@paper", "strokeWidth": 3}, {})
+            ),
         ],
         height=(16 + 13 * max(label.count("\n") + 1 for label in labels)) * len(labels) + 46,
         encoding={
             "y": label_axis(labels),
             "x": {
-                "type": "quantitative", "scale": {"domain": domain, "nice": False},
-                "axis": _axis(
-                    words("$ that {name} costs more; below 0 it flips", name=name), max(abs(least), most), tickCount=5
-                ),
+                "type": "quantitative", "scale": {"domain": list(domain), "nice": False},
+                "axis": _axis(None, max(abs(least), most), tickCount=5) | {"title": title},
             },
         },
     )  # fmt: skip
