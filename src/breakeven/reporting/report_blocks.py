@@ -21,7 +21,12 @@ from breakeven.reporting.blocks import (
     texts,
 )
 from breakeven.reporting.charts.market_charts import price_history
-from breakeven.reporting.charts.serving_charts import latency_against_cost, rent_or_api_curve
+from breakeven.reporting.charts.serving_charts import (
+    PredictedStep,
+    latency_against_cost,
+    predicted_latency_against_cost,
+    rent_or_api_curve,
+)
 from breakeven.reporting.checklist_text import answer_text
 from breakeven.reporting.decision_blocks import (
     caveat_blocks,
@@ -59,6 +64,8 @@ class Section:
     text: str
     histories: tuple[History, ...] = ()
     answer: RentOrApi | None = None
+    ladder: tuple[PredictedStep, ...] = ()
+    """Of a served model: what is predicted of each load on the chosen offer."""
     measured: Mapping[str, Measurement] = field(default_factory=dict)
     checklist: Checklist | None = None
 
@@ -132,7 +139,7 @@ def section_blocks(section: Section, words: Words) -> list[Block]:
         *decision_blocks(decision, words),
         *cost_blocks(decision, words),
         *_prices(section, words),
-        *_rent_or_api(section, words),
+        *_serving(section, words),
         *evidence_blocks(decision, section.measured, words),
         *caveat_blocks(decision, words),
         *_questions(section, words),
@@ -147,16 +154,22 @@ def _prices(section: Section, words: Words) -> Iterator[Block]:
         yield Pictures(shown)
 
 
-def _rent_or_api(section: Section, words: Words) -> Iterator[Block]:
+def _serving(section: Section, words: Words) -> Iterator[Block]:
+    """Of a served model: latency against cost over the load, and renting against an API."""
     answer = section.answer
-    if answer is None:
+    own = words if answer is None else Words(words.locale, {option.offer.id: option.offer for option in answer.rent})
+    charts = [
+        predicted_latency_against_cost(section.ladder, section.decision.job.targets, words),
+        None if answer is None else rent_or_api_curve(answer, own),
+    ]
+    shown = tuple(Picture(chart) for chart in charts if chart is not None)
+    if answer is None and not shown:
         return
-    own = Words(words.locale, {option.offer.id: option.offer for option in answer.rent})
-    yield Heading(3, words("Rent or API"))
-    yield from texts(sentence_of(answer, own), reason_of(answer, own))
-    chart = rent_or_api_curve(answer, own)
-    if chart is not None:
-        yield Pictures((Picture(chart),))
+    yield Heading(3, words("Serving"))
+    if answer is not None:
+        yield from texts(sentence_of(answer, own), reason_of(answer, own))
+    if shown:
+        yield Pictures(shown)
 
 
 def _questions(section: Section, words: Words) -> Iterator[Block]:
