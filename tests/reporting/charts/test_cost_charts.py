@@ -55,10 +55,15 @@ def test_the_parts_add_up_to_what_the_option_costs() -> None:
 
 
 def test_a_part_that_nobody_knows_is_unknown_and_not_0() -> None:
-    decision = decide(TWO, "overheads: {storage_gb: 9, storage_hours: 5}")
+    known = offer(H100, 1.68, "lowcostgpu", storage_usd_per_gb_month=1.0)
+    decision = decide([TWO[0], known], "overheads: {storage_gb: 900, storage_hours: 50}")
     chart = breakdown(decision, words_of(decision))
     assert chart is not None
-    assert chart.table.header == ("offer", "rent [$]", "total [$]")
+    assert chart.table.header == ("offer", "rent [$]", "storage [$]", "total [$]")
+    [storage] = [row[2] for row in chart.table.rows if "A100" in row[0].text]
+    assert (storage.text, storage.value) == ("unknown", None)
+    assert chart.alt.endswith("+ ? marks a part that nobody knows and that is not in the sum.")
+    assert "0.70 + ?" in json.dumps(chart.specification)
 
 
 def test_the_choice_is_marked_without_colour() -> None:

@@ -224,15 +224,16 @@ def breakdown(decision: Decision, words: Words) -> Chart | None:
         for order, part in enumerate(parts)
     ]  # fmt: skip
     totals = [
-        {"label": label, "usd": option.usd_mean, "text": formats.cents(option.usd_mean or 0.0, words.locale)}
+        {"label": label, "usd": option.usd_mean, "text": _total(option, words)}
         for option, label in zip(shown, labels, strict=True)
     ]
     most = max(option.usd_mean or 0.0 for option in shown)
+    room = 1.26 if any(one.unknown_parts for one in shown) else 1.16  # for the numbers beside the bars
     names = [part_name(part, words) for part in parts]
     return Chart(
         name="breakdown",
         title=words("What the cost is made of"),
-        alt=_breakdown_told(decision, shown[0], parts, words),
+        alt=_breakdown_told(decision, shown, parts, words),
         table=table(
             (words("offer"), *(f"{name} [$]" for name in names), f"{words('total')} [$]"),
             [
@@ -265,7 +266,7 @@ def breakdown(decision: Decision, words: Words) -> Chart | None:
             encoding={
                 "y": label_axis(labels),
                 "x": {
-                    "type": "quantitative", "scale": {"domain": [0, most * 1.16 or 1.0], "nice": False},
+                    "type": "quantitative", "scale": {"domain": [0, most * room or 1.0], "nice": False},
                     "axis": _axis(_usd_title(decision, words), most, tickCount=5),
                 },
             },
@@ -301,7 +302,14 @@ def _bar_labels(options: Sequence[Option], choice: Option | None, words: Words) 
     return distinct(wrapped_label(mark + name) for mark, name in zip(marks, names, strict=True))
 
 
-def _breakdown_told(decision: Decision, first: Option, parts: Sequence[str], words: Words) -> str:
+def _total(option: Option, words: Words) -> str:
+    """The sum of what is known; '+ ?' where a part is not."""
+    text = formats.cents(option.usd_mean or 0.0, words.locale)
+    return f"{text} + ?" if option.unknown_parts else text
+
+
+def _breakdown_told(decision: Decision, shown: Sequence[Option], parts: Sequence[str], words: Words) -> str:
+    first = decision.choice or shown[0]
     listed = formats.listed(
         [
             words("{part} {usd:usd}", part=part_name(part, words), usd=_part(first, part))
@@ -310,10 +318,13 @@ def _breakdown_told(decision: Decision, first: Option, parts: Sequence[str], wor
         ],
         words("and"),
     )
-    return words(
+    text = words(
         "{offer} costs {usd:usd} per {result:code}: {listed}.",
         offer=words.offer(first.offer), usd=first.usd_mean, result=accepted_code(decision), listed=listed or "0",
     )  # fmt: skip
+    if not any(option.unknown_parts for option in shown):
+        return text
+    return f"{text} {words('+ ? marks a part that nobody knows and that is not in the sum.')}"
 
 
 def _usd(value: float, words: Words) -> Cell:
