@@ -55,15 +55,14 @@ def test_the_parts_add_up_to_what_the_option_costs() -> None:
 
 
 def test_a_part_that_nobody_knows_is_unknown_and_not_0() -> None:
-    known = offer(H100, 1.68, "lowcostgpu", storage_usd_per_gb_month=1.0)
-    decision = decide([TWO[0], known], "overheads: {storage_gb: 900, storage_hours: 50}")
+    decision = decide(TWO, "overheads: {egress_gb: 100, idle_hours: 1}")
     chart = breakdown(decision, words_of(decision))
     assert chart is not None
-    assert chart.table.header == ("offer", "rent [$]", "storage [$]", "total [$]")
-    [storage] = [row[2] for row in chart.table.rows if "A100" in row[0].text]
-    assert (storage.text, storage.value) == ("unknown", None)
+    assert [option.unknown_parts for option in decision.options] == [("egress",), ("egress",)]
+    assert chart.table.header == ("offer", "rent [$]", "data sent out [$]", "idle [$]", "total [$]")
+    assert (chart.table.rows[0][2].text, chart.table.rows[0][2].value) == ("unknown", None)
     assert chart.alt.endswith("+ ? marks a part that nobody knows and that is not in the sum.")
-    assert "0.70 + ?" in json.dumps(chart.specification)
+    assert "1.17 + ?" in json.dumps(chart.specification)
 
 
 def test_the_choice_is_marked_without_colour() -> None:

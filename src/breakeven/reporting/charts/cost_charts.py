@@ -213,7 +213,7 @@ def breakdown(decision: Decision, words: Words) -> Chart | None:
     if not able:
         return None
     shown = able[:_MOST_BARS]
-    parts = [part for part in PARTS if any(_part(option, part) for option in shown)] or ["rent"]
+    parts = [part for part in PARTS if any(getattr(option.mean, part) != 0 for option in shown)] or ["rent"]
     labels = _bar_labels(shown, decision.choice, words)
     bars = [
         {
