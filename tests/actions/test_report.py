@@ -293,7 +293,8 @@ def test_without_the_extra_markdown_is_written_and_html_names_it(
     with pytest.raises(ExternalError) as caught:
         write_report(report, tmp_path / "r.html", "en")
     assert (caught.value.code, caught.value.values["extra"]) == ("missing-extra", "report")
-    monkeypatch.setitem(sys.modules, "jinja2", None)
+    for name in ("jinja2", "markupsafe"):
+        monkeypatch.setitem(sys.modules, name, None)
     html._templates.cache_clear()
     with pytest.raises(ExternalError):
         write_report(report, tmp_path / "r.html", "en")
