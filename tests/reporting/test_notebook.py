@@ -28,7 +28,8 @@ def test_the_language_is_that_of_the_environment(monkeypatch: pytest.MonkeyPatch
 def test_without_the_extra_it_is_text_and_says_so(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from breakeven.reporting import html
 
-    monkeypatch.setitem(sys.modules, missing, None)
+    for name in (missing, "markupsafe") if missing == "jinja2" else (missing,):
+        monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setattr(drawing, "_kept", type(drawing._kept)())
     html._templates.cache_clear()
     page = Page(decision_html(decide(TWO)))

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from breakeven.jobs.foreign.reading import Imported
     from breakeven.offers.amounts import Convention
     from breakeven.offers.offer import Offer
+    from breakeven.reporting.charts.serving_charts import PredictedStep
     from breakeven.reporting.translations import Locale
 
 SUFFIXES = (".html", ".htm", ".md")
@@ -94,6 +95,7 @@ def _section(
         text=read_text(path, max_bytes=MAX_JOB_BYTES),
         histories=tuple(history_of(gpu, offers, as_of=day) for gpu in known_gpus(decision)),
         answer=_answer(decision, offers, day, store),
+        ladder=_ladder(decision, day, store),
         measured=_measured(decision, store),
         checklist=_checklist(decision, offers, day, store, with_private=with_private),
     )
@@ -109,6 +111,14 @@ def _answer(decision: Decision, offers: Sequence[Offer], day: date, store: str |
         return rent_or_api(decision.job, offers=offers, as_of=day, store=store)
     except InputError:
         return None
+
+
+def _ladder(decision: Decision, day: date, store: str | None) -> tuple[PredictedStep, ...]:
+    if decision.job.task not in _SERVED:
+        return ()
+    from breakeven.actions.ladder import predicted_ladder  # noqa: PLC0415 - few jobs are served
+
+    return predicted_ladder(decision, day, store)
 
 
 def _measured(decision: Decision, store: str | None) -> dict[str, Measurement]:

@@ -51,16 +51,17 @@ if TYPE_CHECKING:
     from breakeven.reporting.words import Words
 
 _FIRST_ROWS = 12
-_MOST_ROWS = 200
+MOST_ROWS = 60
+"""Of a ranked table, those that are folded included."""
 
 
-def decision_blocks(decision: Decision, words: Words) -> list[Block]:
+def decision_blocks(decision: Decision, words: Words, *, most_rows: int = MOST_ROWS) -> list[Block]:
     """What is looked at first: verdict, why, ruler, ranked table, what flips it, what to do next."""
     return [
         Text(verdict_text(decision, words), "verdict"),
         *texts(*why_texts(decision, words)),
         *_ruler(decision, words),
-        *ranked(decision, words),
+        *ranked(decision, words, most_rows=most_rows),
         *_after(decision, words),
     ]
 
@@ -85,16 +86,24 @@ def _after(decision: Decision, words: Words) -> Iterator[Block]:
         yield from texts(*todo)
 
 
-def ranked(decision: Decision, words: Words) -> Iterator[Block]:
-    """The options by cost, those that cannot compete said below."""
+def ranked(decision: Decision, words: Words, *, most_rows: int = MOST_ROWS) -> Iterator[Block]:
+    """The options by cost, the first dozen open; those that cannot compete are said below."""
     able = [(place, option) for place, option in enumerate(decision.options) if option.infeasible is None]
+    most = max(_FIRST_ROWS, most_rows)
     if able:
         yield Text(_about(decision, [option for _, option in able], words), "note")
         yield _grid(decision, able[:_FIRST_ROWS], able, words)
-        rest = able[_FIRST_ROWS:_MOST_ROWS]
+        rest = able[_FIRST_ROWS:most]
         if rest:
             title = words.count(len(rest), "{n} more offer", "{n} more offers")
             yield Fold(title, (_grid(decision, rest, able, words),))
+        if len(able) > most:
+            told = words.count(
+                len(able) - most,
+                "{n} dearer offer is left out: 'breakeven decide --all' lists it.",
+                "{n} dearer offers are left out: 'breakeven decide --all' lists them.",
+            )
+            yield Text(told, "note")
     yield from texts(*left_out_texts(decision, words), kind="note")
 
 

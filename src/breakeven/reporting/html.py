@@ -38,6 +38,7 @@ def fragment(blocks: Sequence[Block], words: Words, *, theme: Theme = "page") ->
 
     Raises: ExternalError `missing-extra` without the extra `report`.
     """
+    templates = _templates()
     from markupsafe import Markup  # noqa: PLC0415 - of jinja2, an extra
 
     def drawn(chart: Chart) -> Markup:
@@ -46,7 +47,7 @@ def fragment(blocks: Sequence[Block], words: Words, *, theme: Theme = "page") ->
     def numbers_of(chart: Chart) -> Grid:
         return grid_of(chart.table, f"numbers {chart.name}")
 
-    text: str = _templates().get_template("blocks.html").render(
+    text: str = templates.get_template("blocks.html").render(
         blocks=blocks, drawn=drawn, numbers_of=numbers_of, kind_of=_kind, numbers=words("the numbers"),
     )  # fmt: skip
     return text

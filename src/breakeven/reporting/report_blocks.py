@@ -21,9 +21,15 @@ from breakeven.reporting.blocks import (
     texts,
 )
 from breakeven.reporting.charts.market_charts import price_history
-from breakeven.reporting.charts.serving_charts import latency_against_cost, rent_or_api_curve
+from breakeven.reporting.charts.serving_charts import (
+    PredictedStep,
+    latency_against_cost,
+    predicted_latency_against_cost,
+    rent_or_api_curve,
+)
 from breakeven.reporting.checklist_text import answer_text
 from breakeven.reporting.decision_blocks import (
+    MOST_ROWS,
     caveat_blocks,
     cost_blocks,
     decision_blocks,
@@ -35,7 +41,7 @@ from breakeven.reporting.terminal import verdict_text
 from breakeven.reporting.words import Words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import date
 
     from breakeven.bench.report import ReplayReport
@@ -59,6 +65,8 @@ class Section:
     text: str
     histories: tuple[History, ...] = ()
     answer: RentOrApi | None = None
+    ladder: tuple[PredictedStep, ...] = ()
+    """Of a served model: what is predicted of each load on the chosen offer."""
     measured: Mapping[str, Measurement] = field(default_factory=dict)
     checklist: Checklist | None = None
 
@@ -114,7 +122,13 @@ def report_blocks(report: Report, locale: Locale) -> list[Block]:
     for section in report.sections:
         if not is_one:
             blocks.append(Heading(2, _name(section)))
-        blocks.extend(section_blocks(section, words_of(section.decision, locale)))
+        own = words_of(section.decision, locale)
+        blocks.extend(section_blocks(section, own, most_rows=MOST_ROWS // len(report.sections)))
+        if is_one:
+            blocks.extend(_told_once(report.sections, own))
+    if not is_one:
+        blocks.append(Heading(2, words("Prices and questions")))
+        blocks.extend(_told_once(report.sections, words))
     blocks.extend(_runs(report, words))
     blocks.extend(_inputs(report, words))
     return blocks
@@ -125,47 +139,52 @@ def _line(section: Section, locale: Locale) -> str:
     return words("{job}: {verdict}", job=_name(section), verdict=verdict_text(section.decision, words))
 
 
-def section_blocks(section: Section, words: Words) -> list[Block]:
-    """One job, from the verdict to the questions to ask."""
+def section_blocks(section: Section, words: Words, *, most_rows: int = MOST_ROWS) -> list[Block]:
+    """One job, from the verdict to what to mind; `most_rows` : of its ranked table."""
     decision = section.decision
     return [
-        *decision_blocks(decision, words),
+        *decision_blocks(decision, words, most_rows=most_rows),
         *cost_blocks(decision, words),
-        *_prices(section, words),
-        *_rent_or_api(section, words),
+        *_serving(section, words),
         *evidence_blocks(decision, section.measured, words),
         *caveat_blocks(decision, words),
-        *_questions(section, words),
     ]
 
 
-def _prices(section: Section, words: Words) -> Iterator[Block]:
-    charts = [price_history(history, words) for history in section.histories]
+def _told_once(sections: Sequence[Section], words: Words) -> Iterator[Block]:
+    """What several jobs share: how prices moved, and what to ask the providers of the choices."""
+    histories = {history.gpu: history for section in sections for history in section.histories}
+    charts = [price_history(history, words) for history in histories.values()]
     shown = tuple(Picture(chart) for chart in charts if chart is not None)
     if shown:
         yield Heading(3, words("How prices moved"))
         yield Pictures(shown)
+    asked = {section.checklist.provider: section.checklist for section in sections if section.checklist is not None}
+    for checklist in asked.values():
+        yield from _questions(checklist, words)
 
 
-def _rent_or_api(section: Section, words: Words) -> Iterator[Block]:
+def _serving(section: Section, words: Words) -> Iterator[Block]:
+    """Of a served model: latency against cost over the load, and renting against an API."""
     answer = section.answer
-    if answer is None:
+    own = words if answer is None else Words(words.locale, {option.offer.id: option.offer for option in answer.rent})
+    charts = [
+        predicted_latency_against_cost(section.ladder, section.decision.job.targets, words),
+        None if answer is None else rent_or_api_curve(answer, own),
+    ]
+    shown = tuple(Picture(chart) for chart in charts if chart is not None)
+    if answer is None and not shown:
         return
-    own = Words(words.locale, {option.offer.id: option.offer for option in answer.rent})
-    yield Heading(3, words("Rent or API"))
-    yield from texts(sentence_of(answer, own), reason_of(answer, own))
-    chart = rent_or_api_curve(answer, own)
-    if chart is not None:
-        yield Pictures((Picture(chart),))
+    yield Heading(3, words("Serving"))
+    if answer is not None:
+        yield from texts(sentence_of(answer, own), reason_of(answer, own))
+    if shown:
+        yield Pictures(shown)
 
 
-def _questions(section: Section, words: Words) -> Iterator[Block]:
-    checklist = section.checklist
-    if checklist is None:
-        return
-    yield Heading(
-        3, words("What to ask {provider} before you reserve", provider=words.provider(checklist.provider or ""))
-    )
+def _questions(checklist: Checklist, words: Words) -> Iterator[Block]:
+    provider = words.provider(checklist.provider or "")
+    yield Heading(3, words("What to ask {provider} before you reserve", provider=provider))
     rows = []
     for key, question in QUESTIONS.items():
         known = [answer_text(answer, words) for answer in checklist.answers[key][:_MOST_ANSWERS]]

@@ -27,6 +27,11 @@ def test_decades_are_few_and_inside() -> None:
         assert all(low * 0.999 <= value <= high * 1.001 for value in found)
 
 
+def test_decades_are_evenly_apart() -> None:
+    assert decades(30, 7000) == [30, 100, 300, 1000, 3000]
+    assert decades(1, 1e12) == [1, 1000, 1_000_000, 1_000_000_000, 1_000_000_000_000]
+
+
 def test_ticks_say_what_stands_at_them() -> None:
     ticks = log_ticks(1, 10, lambda value: f'"{value}"')
     assert ticks["values"] == [1, 2, 5, 10]

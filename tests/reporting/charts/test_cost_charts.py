@@ -55,10 +55,14 @@ def test_the_parts_add_up_to_what_the_option_costs() -> None:
 
 
 def test_a_part_that_nobody_knows_is_unknown_and_not_0() -> None:
-    decision = decide(TWO, "overheads: {storage_gb: 9, storage_hours: 5}")
+    decision = decide(TWO, "overheads: {egress_gb: 100, idle_hours: 1}")
     chart = breakdown(decision, words_of(decision))
     assert chart is not None
-    assert chart.table.header == ("offer", "rent [$]", "total [$]")
+    assert [option.unknown_parts for option in decision.options] == [("egress",), ("egress",)]
+    assert chart.table.header == ("offer", "rent [$]", "data sent out [$]", "idle [$]", "total [$]")
+    assert (chart.table.rows[0][2].text, chart.table.rows[0][2].value) == ("unknown", None)
+    assert chart.alt.endswith("+ ? marks a part that nobody knows and that is not in the sum.")
+    assert "1.17 + ?" in json.dumps(chart.specification)
 
 
 def test_the_choice_is_marked_without_colour() -> None:

@@ -1,3 +1,4 @@
+import re
 import sys
 from xml.etree import ElementTree as ET
 
@@ -61,6 +62,11 @@ def test_numbers_are_of_the_locale() -> None:
     assert "1,234" in draw(chart(), "en")
     assert "1\u202f234" in draw(chart(), "fr")
     assert ">0,5<" in draw(chart(), "fr")
+
+
+def test_places_are_as_fine_as_a_screen() -> None:
+    drawn = draw(chart(usd=1 / 3), "en")
+    assert not re.search(r'(?:d|transform|x2|y2)="[^"]*\d\.\d{3}', drawn)
 
 
 def test_colours_follow_the_theme_or_the_page() -> None:

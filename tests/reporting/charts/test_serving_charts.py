@@ -8,8 +8,14 @@ import pytest
 from breakeven.actions.examples import example_path
 from breakeven.actions.rent_or_api import rent_or_api
 from breakeven.bench.report import ReplayReport
+from breakeven.jobs.job import Targets
 from breakeven.reporting.charts.drawing import draw
-from breakeven.reporting.charts.serving_charts import latency_against_cost, rent_or_api_curve
+from breakeven.reporting.charts.serving_charts import (
+    PredictedStep,
+    latency_against_cost,
+    predicted_latency_against_cost,
+    rent_or_api_curve,
+)
 from breakeven.reporting.words import Words
 
 LADDER = ((1, 80.0, 4.2), (16, 150.0, 0.45), (64, 420.0, 0.16), (128, 1900.0, 0.13))
@@ -61,6 +67,33 @@ def test_the_rent_or_api_curve_is_the_answers() -> None:
     assert answer.break_even is not None
     assert [tuple(cell.value for cell in row) for row in chart.table.rows] == list(answer.curve)
     assert chart.alt.startswith("Renting costs less than the API from 577M tokens a day on.")
+
+
+PREDICTED = [PredictedStep(1, 90.0, 9.0, 4.0), PredictedStep(64, 400.0, None, 0.2), PredictedStep(256, None, 30.0, 0.1)]
+
+
+def test_what_is_predicted_says_so_and_is_hatched() -> None:
+    chart = predicted_latency_against_cost(PREDICTED, Targets(ttft_p95_ms=500), Words())
+    assert chart is not None
+    assert chart.alt.startswith(
+        "Predicted, on a machine kept busy. The cheapest step that meets the targets is 64: $0.20"
+    )
+    assert "@hatch" in str(chart.specification)
+    assert [row[0].text for row in chart.table.rows] == ["1", "64"]
+    assert "NaN" not in draw(chart, "en")
+
+
+def test_a_latency_that_nobody_knows_meets_no_target() -> None:
+    chart = predicted_latency_against_cost(PREDICTED, Targets(ttft_p95_ms=500, itl_p95_ms=10), Words())
+    assert chart is not None
+    assert [row[3].text for row in chart.table.rows] == ["yes", "no"]
+
+
+def test_without_a_target_for_the_first_token_gaps_are_shown() -> None:
+    chart = predicted_latency_against_cost(PREDICTED, Targets(), Words())
+    assert chart is not None
+    assert chart.table.header[1] == "gap between tokens, p95, predicted [ms]"
+    assert predicted_latency_against_cost(PREDICTED[:1], Targets(), Words()) is None
 
 
 @pytest.mark.parametrize("locale", ["en", "fr"])

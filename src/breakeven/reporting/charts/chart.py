@@ -160,12 +160,15 @@ def decades(low: float, high: float, most: int = 6) -> list[float]:
     [0.5, 1, 2, 5, 10, 20]
     """
     first, last = floor(log10(low)), floor(log10(high))
-    steps = (1, 2, 5) if (last - first + 1) * 3 <= most + 4 else (1,)
-    found = [
-        float(f"{step}e{power}")
-        for power in range(first, last + 1)
-        for step in steps
-        if low * (1 - 1e-9) <= float(f"{step}e{power}") <= high * (1 + 1e-9)
-    ]
+    found: list[float] = []
+    for steps in ((1, 2, 5), (1, 3), (1,)):
+        found = [
+            float(f"{step}e{power}")
+            for power in range(first, last + 1)
+            for step in steps
+            if low * (1 - 1e-9) <= float(f"{step}e{power}") <= high * (1 + 1e-9)
+        ]
+        if len(found) <= most:
+            break
     every = max(1, -(-len(found) // most))
     return [int(value) if value >= 1 else value for value in found[::every]]

@@ -11,6 +11,7 @@ from breakeven.decisions.sensitivity import sensitivity
 from breakeven.reporting import formats
 from breakeven.reporting.charts.chart import (
     MARKED,
+    WIDTH,
     Cell,
     Chart,
     distinct,
@@ -40,6 +41,8 @@ _MOST_BARS = 12
 _MOST_DOTS = 60
 _MOST_SWINGS = 10
 _WIDE = 15
+_DIGIT = 6.6
+"""Pixels of a character of the numbers beside bars."""
 
 
 def part_name(part: str, words: Words) -> str:
@@ -210,7 +213,7 @@ def breakdown(decision: Decision, words: Words) -> Chart | None:
     if not able:
         return None
     shown = able[:_MOST_BARS]
-    parts = [part for part in PARTS if any(_part(option, part) for option in shown)] or ["rent"]
+    parts = [part for part in PARTS if any(getattr(option.mean, part) != 0 for option in shown)] or ["rent"]
     labels = _bar_labels(shown, decision.choice, words)
     bars = [
         {
@@ -221,15 +224,16 @@ def breakdown(decision: Decision, words: Words) -> Chart | None:
         for order, part in enumerate(parts)
     ]  # fmt: skip
     totals = [
-        {"label": label, "usd": option.usd_mean, "text": formats.cents(option.usd_mean or 0.0, words.locale)}
+        {"label": label, "usd": option.usd_mean, "text": _total(option, words)}
         for option, label in zip(shown, labels, strict=True)
     ]
     most = max(option.usd_mean or 0.0 for option in shown)
+    room = 1.26 if any(one.unknown_parts for one in shown) else 1.16  # for the numbers beside the bars
     names = [part_name(part, words) for part in parts]
     return Chart(
         name="breakdown",
         title=words("What the cost is made of"),
-        alt=_breakdown_told(decision, shown[0], parts, words),
+        alt=_breakdown_told(decision, shown, parts, words),
         table=table(
             (words("offer"), *(f"{name} [$]" for name in names), f"{words('total')} [$]"),
             [
@@ -262,7 +266,7 @@ def breakdown(decision: Decision, words: Words) -> Chart | None:
             encoding={
                 "y": label_axis(labels),
                 "x": {
-                    "type": "quantitative", "scale": {"domain": [0, most * 1.16 or 1.0], "nice": False},
+                    "type": "quantitative", "scale": {"domain": [0, most * room or 1.0], "nice": False},
                     "axis": _axis(_usd_title(decision, words), most, tickCount=5),
                 },
             },
@@ -298,7 +302,14 @@ def _bar_labels(options: Sequence[Option], choice: Option | None, words: Words) 
     return distinct(wrapped_label(mark + name) for mark, name in zip(marks, names, strict=True))
 
 
-def _breakdown_told(decision: Decision, first: Option, parts: Sequence[str], words: Words) -> str:
+def _total(option: Option, words: Words) -> str:
+    """The sum of what is known; '+ ?' where a part is not."""
+    text = formats.cents(option.usd_mean or 0.0, words.locale)
+    return f"{text} + ?" if option.unknown_parts else text
+
+
+def _breakdown_told(decision: Decision, shown: Sequence[Option], parts: Sequence[str], words: Words) -> str:
+    first = decision.choice or shown[0]
     listed = formats.listed(
         [
             words("{part} {usd:usd}", part=part_name(part, words), usd=_part(first, part))
@@ -307,10 +318,13 @@ def _breakdown_told(decision: Decision, first: Option, parts: Sequence[str], wor
         ],
         words("and"),
     )
-    return words(
+    text = words(
         "{offer} costs {usd:usd} per {result:code}: {listed}.",
         offer=words.offer(first.offer), usd=first.usd_mean, result=accepted_code(decision), listed=listed or "0",
     )  # fmt: skip
+    if not any(option.unknown_parts for option in shown):
+        return text
+    return f"{text} {words('+ ? marks a part that nobody knows and that is not in the sum.')}"
 
 
 def _usd(value: float, words: Words) -> Cell:
@@ -480,23 +494,44 @@ def _tornado_told(swing: Swing, choice: Option, rival: Option, now: float, words
     return f"{first} {words('Most depends on {input}: it then saves {low:usd} to {high:usd}.', **values)}"
 
 
+def _ends(swing: Swing, words: Words) -> tuple[str, str]:
+    """What stands at both ends of a bar."""
+    gaps = [gap for gap in (swing.usd_gap_low, swing.usd_gap_high) if gap is not None]
+    if not gaps:
+        return "", "\N{RIGHTWARDS ARROW}"
+    last = formats.cents(max(gaps), words.locale) if len(gaps) > 1 else "\N{RIGHTWARDS ARROW}"
+    return formats.cents(min(gaps), words.locale), f"{last} ({words('flips')})" if swing.flips else last
+
+
+def _with_room(
+    least: float, most: float, labels: Sequence[str], ends: Sequence[tuple[str, str]]
+) -> tuple[float, float]:
+    """The ends of the axis such that the numbers beside the bars have room."""
+    names = max(len(line) for label in labels for line in label.split("\n"))
+    left, right = (_DIGIT * max(len(end[place]) for end in ends) + 8 for place in (0, 1))
+    plot = max(60.0, WIDTH - 40 - 7 * names - left - right)
+    usd_per_pixel = ((most - least) or 1.0) / plot
+    return least - left * usd_per_pixel, most + right * usd_per_pixel
+
+
 def _tornado_specification(
     swings: Sequence[Swing], labels: Sequence[str], now: float, name: str, words: Words
 ) -> dict[str, Any]:
+    title = wrapped_label(words("$ that {name} costs more; below 0 it flips", name=name), 34).split("\n")
     known = [gap for one in swings for gap in (one.usd_gap_low, one.usd_gap_high) if gap is not None]
     least, most = min([0.0, now, *known]), max([0.0, now, *known])
-    room = (0.24 if any(one.flips for one in swings) else 0.14) * ((most - least) or 1.0)
-    domain = [least - 0.14 / 0.24 * room, most + room]
-    bars, ends = [], []
-    for one, label in zip(swings, labels, strict=True):
-        gaps = [domain[1] if gap is None else gap for gap in (one.usd_gap_low, one.usd_gap_high)]
-        first, last = min(gaps), max(gaps)
-        bars.append({"label": label, "from": first, "to": last, "colour": "@mark" if one.flips else "@choice"})
-        is_open = None in (one.usd_gap_low, one.usd_gap_high)
-        ends.append({"label": label, "at": first, "text": formats.cents(first, words.locale), "side": "left"})
-        shown = "\N{RIGHTWARDS ARROW}" if is_open else formats.cents(last, words.locale)
-        shown += f" ({words('flips')})" if one.flips else ""
-        ends.append({"label": label, "at": last, "text": shown, "side": "right"})
+    ends = [_ends(one, words) for one in swings]
+    domain = _with_room(least, most, labels, ends)
+    gaps = [[domain[1] if gap is None else gap for gap in (one.usd_gap_low, one.usd_gap_high)] for one in swings]
+    bars = [
+        {"label": label, "from": min(gap), "to": max(gap), "colour": "@mark" if one.flips else "@choice"}
+        for one, label, gap in zip(swings, labels, gaps, strict=True)
+    ]
+    ends_shown = [
+        {"label": label, "at": at, "text": text, "side": side}
+        for label, gap, texts in zip(labels, gaps, ends, strict=True)
+        for at, text, side in zip((min(gap), max(gap)), texts, ("left", "right"), strict=True)
+    ]
     return specification(
         [
             {
@@ -510,29 +545,28 @@ def _tornado_specification(
             },
             *(
                 {
-                    "data": {"values": [end for end in ends if end["side"] == place]},
-                    "mark": {"type": "text", "align": align, "baseline": "middle", "dx": shift, "fontSize": 10},
-                    "encoding": {"x": {"field": "at", "type": "quantitative"}, "text": {"field": "text"}},
-                }
-                for place, align, shift in (("left", "right", -4), ("right", "left", 4))
-            ),
-            *(
-                {
                     "data": {"values": [{"at": at}]},
                     "mark": {"type": "rule", "color": colour, "strokeWidth": wide, "strokeDash": dash},
                     "encoding": {"x": {"field": "at", "type": "quantitative"}, "y": None},
                 }
                 for at, colour, wide, dash in ((now, "@ink", 1, [1, 0]), (0.0, "@mark", 2, [5, 3]))
             ),
+            *(
+                {
+                    "data": {"values": [end for end in ends_shown if end["side"] == place]},
+                    "mark": {"type": "text", "align": align, "baseline": "middle", "dx": shift, "fontSize": 10, **halo},
+                    "encoding": {"x": {"field": "at", "type": "quantitative"}, "text": {"field": "text"}},
+                }
+                for place, align, shift in (("left", "right", -4), ("right", "left", 4))
+                for halo in ({"stroke": "@paper", "strokeWidth": 3}, {})
+            ),
         ],
         height=(16 + 13 * max(label.count("\n") + 1 for label in labels)) * len(labels) + 46,
         encoding={
             "y": label_axis(labels),
             "x": {
-                "type": "quantitative", "scale": {"domain": domain, "nice": False},
-                "axis": _axis(
-                    words("$ that {name} costs more; below 0 it flips", name=name), max(abs(least), most), tickCount=5
-                ),
+                "type": "quantitative", "scale": {"domain": list(domain), "nice": False},
+                "axis": _axis(None, max(abs(least), most), tickCount=5) | {"title": title},
             },
         },
     )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import OrderedDict
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
@@ -30,6 +31,8 @@ _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 _VERSION = "6.1"
 _MOST_KEPT = 256
 _DECORATION = ("role", "aria-roledescription", "aria-hidden", "pointer-events", "font-family", "class")
+_PLACES = ("d", "transform", "x1", "x2", "y1", "y2", "width", "height")
+_LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}(e-?\d+)?")
 _PLAIN = {"opacity": "1", "fill-opacity": "1", "stroke-opacity": "1", "stroke-width": "1"}
 
 _kept: OrderedDict[str, str] = OrderedDict()
@@ -111,6 +114,9 @@ def _plainer(element: ET.Element) -> None:
     for name, value in _PLAIN.items():
         if element.get(name) == value:
             del element.attrib[name]
+    for name in _PLACES:
+        if name in element.attrib:
+            element.set(name, _LONG_NUMBER.sub(lambda found: f"{float(found[0]):.2f}", element.attrib[name]))
     for child in [one for one in element if _is_empty(one)]:
         element.remove(child)
 

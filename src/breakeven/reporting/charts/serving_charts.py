@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from breakeven.bench.report import meets_targets
 from breakeven.reporting import formats
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from breakeven.bench.metrics import StepResult
     from breakeven.bench.report import ReplayReport
     from breakeven.decisions.rent_or_api import RentOrApi
+    from breakeven.jobs.job import Targets
+    from breakeven.reporting.charts.chart import Table
     from breakeven.reporting.words import Words
 
 METRICS = ("ttft_ms", "itl_ms", "e2e_ms")
@@ -48,20 +50,53 @@ def latency_against_cost(report: ReplayReport, words: Words, *, metric: str | No
         name="latency-against-cost",
         title=words("Latency against cost"),
         alt=_ladder_told(steps, metric_name(chosen, words), target, words),
-        table=table(
-            (words("concurrency"), title, words("$/M accepted tokens"), words("meets the targets")),
-            [
-                (
-                    Cell(name),
-                    Cell(formats.significant(latency, 3, words.locale), latency),
-                    Cell(formats.cents(usd, words.locale), usd),
-                    Cell(words("yes") if ok else words("no")),
-                )
-                for name, latency, usd, ok in steps
-            ],
-        ),
+        table=_ladder_table(steps, title, words),
         specification=_ladder_specification(steps, title, target, words),
     )
+
+
+class PredictedStep(NamedTuple):
+    """What is predicted of one load: 95th percentiles [ms] (None: unknown), and USD per million accepted tokens.
+
+    The cost is that of a machine kept busy at this load.
+    """
+
+    concurrency: int
+    ttft_ms: float | None
+    itl_ms: float | None
+    usd_per_m_tokens: float
+
+
+def predicted_latency_against_cost(steps: Sequence[PredictedStep], targets: Targets, words: Words) -> Chart | None:
+    """Predicted latency of each load against what a million accepted tokens would cost; None without two loads.
+
+    The time to first token where the job has a target for it, else the gap between tokens.
+    """
+    chosen = "ttft_ms" if targets.ttft_p95_ms is not None else "itl_ms"
+    target = targets.ttft_p95_ms if chosen == "ttft_ms" else targets.itl_p95_ms
+    told: list[_Step] = [
+        (str(one.concurrency), ms, one.usd_per_m_tokens, _meets(one, targets))
+        for one in steps
+        if (ms := getattr(one, chosen)) is not None
+    ]
+    if len(told) < 2:
+        return None
+    metric = metric_name(chosen, words)
+    title = words("{metric}, p95, predicted [ms]", metric=metric)
+    alt = _ladder_told(told, metric, target, words)
+    return Chart(
+        name="latency-against-cost-predicted",
+        title=words("Latency against cost, predicted"),
+        alt=f"{words('Predicted, on a machine kept busy.')} {alt}",
+        table=_ladder_table(told, title, words),
+        specification=_ladder_specification(told, title, target, words, is_predicted=True),
+    )
+
+
+def _meets(step: PredictedStep, targets: Targets) -> bool:
+    """Whether what is predicted meets the targets for the first token and for gaps."""
+    pairs = ((step.ttft_ms, targets.ttft_p95_ms), (step.itl_ms, targets.itl_p95_ms))
+    return all(wanted is None or (found is not None and found <= wanted) for found, wanted in pairs)
 
 
 _Step = tuple[str, float, float, bool]
@@ -98,9 +133,27 @@ def _ladder_told(steps: Sequence[_Step], metric: str, target: float | None, word
     return first if target is None else f"{first} {words('The target is {ms:number} ms.', ms=target)}"
 
 
-def _ladder_specification(steps: Sequence[_Step], title: str, target: float | None, words: Words) -> dict[str, Any]:
+def _ladder_table(steps: Sequence[_Step], title: str, words: Words) -> Table:
+    return table(
+        (words("concurrency"), title, words("$/M accepted tokens"), words("meets the targets")),
+        [
+            (
+                Cell(name),
+                Cell(formats.significant(latency, 3, words.locale), latency),
+                Cell(formats.cents(usd, words.locale), usd),
+                Cell(words("yes") if ok else words("no")),
+            )
+            for name, latency, usd, ok in steps
+        ],
+    )
+
+
+def _ladder_specification(
+    steps: Sequence[_Step], title: str, target: float | None, words: Words, *, is_predicted: bool = False
+) -> dict[str, Any]:
+    full, dash = ("@hatch", [5, 3]) if is_predicted else ("@choice", [1, 0])
     rows = [
-        {"step": place, "load": load, "ms": ms, "usd": usd, "fill": "@choice" if ok else "@paper"}
+        {"step": place, "load": load, "ms": ms, "usd": usd, "fill": full if ok else "@paper"}
         for place, (load, ms, usd, ok) in enumerate(steps)
     ]
     x, y = {"field": "usd", "type": "quantitative"}, {"field": "ms", "type": "quantitative"}
@@ -123,12 +176,12 @@ def _ladder_specification(steps: Sequence[_Step], title: str, target: float | No
     layers += [
         {
             "data": {"values": rows},
-            "mark": {"type": "line", "stroke": "@choice", "strokeWidth": 1.5},
+            "mark": {"type": "line", "stroke": "@choice", "strokeWidth": 1.5, "strokeDash": dash},
             "encoding": {"x": x, "y": y, "order": {"field": "step"}},
         },
         {
             "data": {"values": rows},
-            "mark": {"type": "point", "filled": True, "stroke": "@choice", "strokeWidth": 2, "size": 90, "opacity": 1},
+            "mark": {"type": "point", "filled": True, "stroke": "@choice", "strokeWidth": 2, "size": 120, "opacity": 1},
             "encoding": {"x": x, "y": y, "fill": {"field": "fill", "scale": None}},
         },
         *(
