@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from errno import EINVAL, ELOOP, ENAMETOOLONG
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from breakeven.errors import BreakevenError, ExternalError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import BinaryIO
 
 MAX_DEPTH = 20
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
@@ -65,22 +67,39 @@ def describe_kind(node: Node) -> str:
     return "nothing" if node.is_null else "text"
 
 
-def read_bytes(path: str | Path, *, max_bytes: int) -> bytes:
-    """The bytes of a named input file.
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A file that somebody handed over by its content: its name is told in messages, and never opened."""
+
+    name: str
+    content: bytes
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def read_bytes(path: str | Path | Given, *, max_bytes: int) -> bytes:
+    """The bytes of a named input file, or of one that was handed over.
 
     Raises: InputError `file-missing`, `file-is-folder`, `file-unreadable` or `file-too-large`; ExternalError
     `file-failed`.
     """
     file = str(path)
     try:
-        _refuse_endless(path)
-        with Path(path).open("rb") as stream:
+        with _opened(path) as stream:
             content = stream.read(max_bytes + 1)
     except (OSError, ValueError) as error:
         raise _file_error(error, file) from None
     if len(content) > max_bytes:
         raise InputError("file-too-large", file=file, max_bytes=max_bytes)
     return content
+
+
+def _opened(path: str | Path | Given) -> BinaryIO:
+    if isinstance(path, Given):
+        return BytesIO(path.content)
+    _refuse_endless(path)
+    return Path(path).open("rb")
 
 
 def _refuse_endless(path: str | Path) -> None:
@@ -120,7 +139,7 @@ def decode_text(content: bytes, *, file: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def read_text(path: str | Path, *, max_bytes: int) -> str:
+def read_text(path: str | Path | Given, *, max_bytes: int) -> str:
     """The text of a named input file; raises what `read_bytes` and `decode_text` raise."""
     return decode_text(read_bytes(path, max_bytes=max_bytes), file=str(path))
 
@@ -223,7 +242,7 @@ def _syntax_error(error: Exception, text: str, file: str | None) -> InputError:
 MAX_LINE_BYTES = 2**20
 
 
-def read_lines(path: str | Path) -> Iterator[str]:
+def read_lines(path: str | Path | Given) -> Iterator[str]:
     """The lines of a UTF-8 text file, one at a time, however large the file; newlines kept.
 
     Raises: what `read_bytes` raises but for size, `line-too-long`, `file-not-utf8` or `file-binary` with the line.
@@ -231,8 +250,7 @@ def read_lines(path: str | Path) -> Iterator[str]:
     file = str(path)
     number = 0
     try:
-        _refuse_endless(path)
-        with Path(path).open("rb") as stream:
+        with _opened(path) as stream:
             while content := stream.readline(MAX_LINE_BYTES + 1):
                 number += 1
                 if len(content) > MAX_LINE_BYTES:

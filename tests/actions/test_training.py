@@ -53,6 +53,24 @@ BOOK = f"""gpu,provider,price,unit,period,currency,seen_at,source
 """
 
 
+MADE_UP = """
+import sys
+from breakeven.bench.recorders.recording import open_writer
+count, seconds = int(sys.argv[1]), float(sys.argv[2])
+writer = open_writer(None, settings={"seed": 1, "global_batch": 8}, counting="non-padding")
+at = 10**15
+for number in range(1, count + 1):
+    at += round(1e9 * seconds * (1 + (number * 7919 % 13 - 6) / 100))
+    writer.step(number, at_ns=at, tokens=4096 * seconds, samples=8, loss=5.0 / number ** 0.3)
+writer.end(count)
+"""
+
+
+def made_up(count: int, seconds: float) -> list[str]:
+    """A training whose steps take just what they say, however busy the machine is."""
+    return [sys.executable, "-c", MADE_UP, str(count), str(seconds)]
+
+
 def loop(count: int, seconds: float, seed: int = 1) -> list[str]:
     return [sys.executable, "-c", LOOP, str(count), str(seconds), str(seed)]
 
@@ -101,8 +119,8 @@ def test_a_training_is_measured_priced_and_becomes_evidence(runs: str, job: Path
 
 
 def test_two_runs_settle_by_todays_prices(runs: str, book: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    slow = trained(runs, loop(270, 0.006), machine=Machine(gpu=A100), offers=[book])
-    fast = trained(runs, loop(270, 0.002), machine=Machine(gpu=H100), offers=[book])
+    slow = trained(runs, made_up(270, 6.0), machine=Machine(gpu=A100), offers=[book])
+    fast = trained(runs, made_up(270, 2.0), machine=Machine(gpu=H100), offers=[book])
     against = Against(runs=runs, offers=[book])
     found = compare_pair(slow.run, fast.run, against)
     assert (found.break_even, found.is_price_told) == (2.0, True)
@@ -141,7 +159,7 @@ def test_work_that_is_not_the_same_is_not_compared(runs: str) -> None:
 
 
 def test_a_run_ends_itself_once_settled(runs: str, book: Path) -> None:
-    first = trained(runs, loop(400, 0.006), machine=Machine(gpu=A100), offers=[book])
+    first = trained(runs, made_up(3000, 60.0), machine=Machine(gpu=A100), offers=[book])
     options = {"until_settled": first.run}
     report = trained(runs, loop(10**6, 0.002), machine=Machine(gpu=H100), offers=[book], options=options)
     assert (report.stopped_by, report.exit_status, report.has_failed) == ("settled", 0, False)
@@ -157,11 +175,11 @@ def test_a_run_ends_itself_once_settled(runs: str, book: Path) -> None:
 
 
 def test_a_live_run_is_read_as_it_grows(runs: str, tmp_path: Path) -> None:
-    first = trained(runs, loop(300, 0.004), machine=Machine(usd_per_h=1.0))
+    first = trained(runs, made_up(3000, 0.001), machine=Machine(usd_per_h=1.0))
     shown: list[Any] = []
     made: list[Any] = []
     thread = threading.Thread(
-        target=lambda: made.append(trained(runs, loop(300, 0.004), machine=Machine(usd_per_h=4.0)))
+        target=lambda: made.append(trained(runs, loop(1200, 0.004), machine=Machine(usd_per_h=4.0)))
     )
     thread.start()
     for _ in range(100):

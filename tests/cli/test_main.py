@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 from breakeven.actions.examples import example_path
 from breakeven.cli.main import COMMANDS, main
+from breakeven.version import __version__
 from tests.jobs.foreign.reading import SAMPLES
 from tests.jobs.test_read import MALFORMED
 from tests.offers.test_book import MALFORMED as MALFORMED_BOOKS
@@ -118,7 +120,9 @@ def test_golden_output_of_every_command(
 
 
 def test_every_command_has_a_golden_file() -> None:
-    assert {"watch", *(words[0] for words in COMMAND_LINES.values())} == set(COMMANDS)
+    # what `web --openapi` prints is held against the API in tests/web
+    # what `mcp --list` prints comes from the SDK: tests/assistants
+    assert {"report", "watch", "web", "mcp", *(words[0] for words in COMMAND_LINES.values())} == set(COMMANDS)
 
 
 def test_golden_output_of_watch(
@@ -136,6 +140,20 @@ def test_golden_output_of_watch(
         status, out, err = run(capsys, "watch", "decision.json", "--as-of", "2026-10-20", "--locale", locale)
         assert (status, err) == (10, "")
         golden(f"watch-{locale}.txt", out)
+
+
+@pytest.mark.parametrize("locale", ["en", "fr"])
+def test_golden_report_in_markdown(
+    locale: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], golden: Callable[[str, str], None]
+) -> None:
+    target = tmp_path / "report.md"
+    jobs = (JOB, str(example_path("lora-8b-predicted.yaml")))
+    status, out, err = run(capsys, "report", *jobs, "-o", str(target), *DAY, "--locale", locale)
+    assert (status, err) == (0, "")
+    assert str(target) in out
+    text = target.read_text(encoding="utf-8")
+    golden(f"report-{locale}.md", re.sub(r"[0-9a-f]{64}", "DIGEST", text).replace(__version__, "VERSION"))
+    assert run(capsys, "report", JOB, "-o", str(target), *DAY, "--quiet")[1] == ""
 
 
 def test_importing_a_job_reports_what_became_of_every_key(

@@ -10,7 +10,7 @@ from breakeven.actions.days import end_of, read_day
 from breakeven.actions.job_files import load_job
 from breakeven.actions.market import by_place, load_offers_for
 from breakeven.decisions.caveats import DAYS_UNTIL_STALE
-from breakeven.decisions.decision import Recorded
+from breakeven.decisions.decision import Decision, Recorded
 from breakeven.decisions.options import cannot_be_priced, outside_limits
 from breakeven.decisions.rank import Expected, rank
 from breakeven.gpus import catalog
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import date
 
-    from breakeven.decisions.decision import Decision
     from breakeven.decisions.month import Month
     from breakeven.evidence.record import Measurement
     from breakeven.offers.amounts import Convention
@@ -181,3 +180,12 @@ def plan_month(decisions: Sequence[Decision], offers: Iterable[Offer]) -> Month 
 
     newest, _ = newest_observations(offers, end_of(decisions[0].as_of))
     return month_of(decisions, (offer for offer in newest if offer.market == "reserved"))
+
+
+def _picture(decision: Decision) -> str:
+    from breakeven.reporting.notebook import decision_html  # noqa: PLC0415 - only a notebook asks for it
+
+    return decision_html(decision)
+
+
+Decision.picture = _picture

@@ -23,7 +23,7 @@ from breakeven.prediction.setups import cannot_predict, is_training, serve_setup
 from breakeven.store.opening import open_store, store_exists
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
     from datetime import date
     from pathlib import Path
 
@@ -46,6 +46,17 @@ def _all(kind: Kind | None, store: str | None) -> Iterable[Measurement]:
     for one in kinds:
         if kind in (None, one):
             yield from published(one)
+
+
+def find_evidence(wanted: Collection[str], *, store: str | None = None) -> dict[str, Measurement]:
+    """The measurements with these ids, own ones first; ids that nothing has are left out."""
+    found: dict[str, Measurement] = {}
+    for row in _all(None, store):
+        if row.id in wanted:
+            found.setdefault(row.id, row)
+            if len(found) == len(wanted):
+                break
+    return found
 
 
 def show_evidence(row_id: str, *, store: str | None = None) -> Measurement:

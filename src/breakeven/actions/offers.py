@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import date
 
+    from breakeven.documents import Given
     from breakeven.errors import Caveat
     from breakeven.offers.amounts import Convention
     from breakeven.offers.importing import ImportedRow, Importer
@@ -122,7 +123,7 @@ def _record(offers: Sequence[Offer], importer: str, store: str | None) -> Added:
 
 def import_offers(  # noqa: PLR0913 - each is an option of its own
     source: str,
-    place: str | Path | None = None,
+    place: str | Path | Given | None = None,
     *,
     map_path: str | Path | None = None,
     provider: str | None = None,
@@ -135,8 +136,9 @@ def import_offers(  # noqa: PLR0913 - each is an option of its own
 ) -> ImportReport:
     """Import a book, a table, or what a plug-in reads, into the store, all or nothing, and report every row.
 
-    place : a path, or a URL for sources that fetch (None: the source's own); seen_at : the day of prices that carry
-    none (None: today for what is fetched, unknown for files); progress : told the rows read, now and then.
+    place : a path, a URL for sources that fetch (None: the source's own), or the content of a book or table;
+    seen_at : the day of prices that carry none (None: today for what is fetched, unknown for files);
+    progress : told the rows read, now and then.
 
     Raises: InputError when source, file or map are wrong; ExternalError when store, network or file system fail.
     """
@@ -191,7 +193,7 @@ def _import_with_plugin(
         raise error.at(file=None if is_url(place) else place) from None
 
 
-def _named(place: str | Path | None, source: str) -> str | Path:
+def _named(place: str | Path | Given | None, source: str) -> str | Path | Given:
     if place is None:
         raise InputError("place-missing", text=source)
     return place

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +17,9 @@ from breakeven.actions.market import load_offers_for
 from breakeven.actions.writing import write_whole
 from breakeven.decisions.watching import compared
 from breakeven.documents import read_text
-from breakeven.errors import BreakevenError, InputError
+from breakeven.errors import BreakevenError, ExternalError, InputError
 from breakeven.jobs.read import MAX_JOB_BYTES
+from breakeven.store.locations import data_folder
 from breakeven.version import __version__
 
 if TYPE_CHECKING:
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from breakeven.decisions.watching import Watched
     from breakeven.offers.amounts import Convention
 
+RECORDS_VARIABLE = "BREAKEVEN_RECORDS"
 RECORD_FORMAT = 1
 MAX_RECORD_BYTES = 64 * 2**20
 
@@ -42,6 +46,19 @@ def make_record(
 
     document : `decide --json`.
     """
+    texts = [(str(Path(job).absolute()), read_text(job, max_bytes=MAX_JOB_BYTES)) for job in jobs]
+    return record_of_texts(texts, document, books, amounts=amounts, rates=rates)
+
+
+def record_of_texts(
+    jobs: Sequence[tuple[str, str]],
+    document: Mapping[str, Any],
+    books: Sequence[str | Path],
+    *,
+    amounts: Convention | None = None,
+    rates: str | None = None,
+) -> str:
+    """As `make_record`, of jobs given by name and text."""
     record: dict[str, Any] = {
         "record": RECORD_FORMAT,
         "breakeven": __version__,
@@ -49,7 +66,7 @@ def make_record(
         "books": [{"file": str(Path(book).absolute()), "sha256": _sha256(Path(book).read_bytes())} for book in books],
         "amounts": amounts,
         "rates": rates,
-        "jobs": [{"file": str(Path(job).absolute()), "text": read_text(job, max_bytes=MAX_JOB_BYTES)} for job in jobs],
+        "jobs": [{"file": file, "text": text} for file, text in jobs],
         "decisions": document["decisions"],
     }
     return json.dumps({**record, "digest": _digest(record)}, ensure_ascii=False, indent=1) + "\n"
@@ -71,6 +88,30 @@ def _is_record(path: str | Path) -> bool:
     except (ValueError, RecursionError, BreakevenError):
         return False
     return isinstance(document, dict) and "record" in document
+
+
+def records_folder(named: str | None = None) -> Path:
+    """Where records are kept that no file was named for: as named, `BREAKEVEN_RECORDS`, or beside the store."""
+    given = named or os.environ.get(RECORDS_VARIABLE)
+    return Path(given) if given else data_folder() / "records"
+
+
+def keep_record(text: str, *, folder: Path) -> Path:
+    """The file of a record, written under the job's name and the digest; the same record twice is one file."""
+    record = json.loads(text)
+    name = re.sub(r"[^a-z0-9]+", "-", str(record["decisions"][0]["job"]).lower()).strip("-")[:60] or "decision"
+    path = folder / f"{record['as_of']}-{name}-{record['digest'][:8]}.json"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ExternalError("file-failed", file=str(folder), problem=error.strerror or str(error)) from None
+    write_record(path, text)
+    return path
+
+
+def list_records(folder: Path) -> list[Path]:
+    """The records of a folder, newest first; a missing folder holds none."""
+    return sorted((path for path in folder.glob("*.json") if path.is_file()), reverse=True)
 
 
 def _digest(record: Mapping[str, Any]) -> str:

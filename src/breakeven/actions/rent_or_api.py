@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from breakeven.apis.price import ApiPrice
     from breakeven.decisions.rent_or_api import RentOrApi
+    from breakeven.documents import Given
     from breakeven.jobs.job import Job
     from breakeven.offers.amounts import Amount, Convention
     from breakeven.offers.offer import Offer
@@ -39,9 +40,9 @@ if TYPE_CHECKING:
 def rent_or_api(
     job: Job | str | Path,
     *,
-    usage: str | Path | None = None,
+    usage: str | Path | Given | None = None,
     usage_models: Collection[str] = (),
-    api_prices: str | Path | None = None,
+    api_prices: str | Path | Given | None = None,
     offers: Iterable[Offer] | None = None,
     as_of: date | str | None = None,
     amounts: Convention | None = None,

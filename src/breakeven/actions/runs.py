@@ -44,7 +44,8 @@ def list_runs(runs: str | None = None) -> list[dict[str, Any]]:
     found = []
     for one in sorted(folder.iterdir(), reverse=True):
         about = read_json(one / "run.json")
-        if isinstance(about, dict):
+        is_run = isinstance(about, dict) and (kind_of(about) == "train" or (one / "plan.yaml").is_file())
+        if is_run:
             found.append(
                 {
                     "run": one.name, "kind": kind_of(about), "started": about.get("started"), "url": about.get("url"),

@@ -9,11 +9,11 @@ from __future__ import annotations
 import csv
 from datetime import date
 from io import StringIO
-from pathlib import Path
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Protocol
 
 from breakeven.apis.price import ApiPrice, Latency, Rates, discounted
-from breakeven.documents import Mapping, Node, Scalar, Sequence, describe_kind, read_text, read_yaml
+from breakeven.documents import Given, Mapping, Node, Scalar, Sequence, describe_kind, read_text, read_yaml
 from breakeven.errors import BreakevenError, InputError, nearest
 from breakeven.llms import names
 from breakeven.units import parse_number
@@ -21,6 +21,7 @@ from breakeven.units import parse_number
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from decimal import Decimal
+    from pathlib import Path
 
 MAX_PRICES_BYTES = 4 * 2**20
 REQUIRED_COLUMNS = ("provider", "model", "input")
@@ -68,7 +69,7 @@ class _Cell:
         self.is_number = is_number
 
 
-def read_api_prices(path: str | Path, *, parse_amount: Callable[[str], Amount], today: date) -> list[ApiPrice]:
+def read_api_prices(path: str | Path | Given, *, parse_amount: Callable[[str], Amount], today: date) -> list[ApiPrice]:
     """Every price of a CSV or YAML file, in file order.
 
     parse_amount : reads a text amount; today : no price can have been seen later.
@@ -100,9 +101,9 @@ def _distinct(
     return list(found.values())
 
 
-def is_yaml_file(path: str | Path) -> bool:
+def is_yaml_file(path: str | Path | Given) -> bool:
     """Whether the name is that of a YAML file."""
-    return Path(path).suffix.lower() in {".yaml", ".yml", ".json"}
+    return PurePath(str(path)).suffix.lower() in {".yaml", ".yml", ".json"}
 
 
 def _csv_rows(text: str) -> Iterator[tuple[dict[str, _Cell], int]]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from breakeven.apis.read import Amount
+    from breakeven.documents import Given
 
 ALIASES: dict[str, tuple[str, ...]] = {
     "date": (
@@ -144,7 +145,7 @@ def _sum(parts: Collection[Tokens]) -> Tokens:
 
 
 def read_usage(
-    path: str | Path,
+    path: str | Path | Given,
     *,
     parse_amount: Callable[[str], Amount],
     as_of: date,
@@ -165,7 +166,9 @@ def read_usage(
         raise error.at(file=file) from None
 
 
-def _read(path: str | Path, parse_amount: Callable[[str], Amount], as_of: date, models: Collection[str]) -> Usage:
+def _read(
+    path: str | Path | Given, parse_amount: Callable[[str], Amount], as_of: date, models: Collection[str]
+) -> Usage:
     lines = iter(read_lines(path))
     first = next(lines, None)
     if first is None or not first.strip():

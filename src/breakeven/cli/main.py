@@ -31,7 +31,10 @@ COMMANDS = {
     "evidence": "what has been measured, by whom: list, show, add and import; check the predictions against a table",
     "bench": "measure a server: replay a locked plan over a ladder, and say what accepted tokens cost",
     "checklist": "what to ask a provider before you reserve, answered where the book or your notes know",
+    "report": "a decision in one file to send or print: verdict, table, charts, evidence (HTML or Markdown)",
     "watch": "decide recorded decisions again with today's prices; exit status 10 when a winner flipped",
+    "web": "the same in a browser: decide as you type, compare, import prices; loopback unless told otherwise",
+    "mcp": "the same for assistants: read-only tools of the Model Context Protocol, over standard input and output",
     "examples": "list the example jobs and books, or write them to a folder",
 }
 """Every command with its one-line summary; each lives in `cli/<command>.py`, dashes as underscores."""

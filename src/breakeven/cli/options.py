@@ -77,6 +77,12 @@ def add_output_options(parser: ArgumentParser, locale: Locale) -> None:
     group.add_argument(
         "--json", action="store_true", help=translated("print one JSON document and nothing else", locale)
     )
+    add_locale_options(group, locale)
+    group.add_argument("--no-color", action="store_true", help=translated("no colour (also NO_COLOR)", locale))
+
+
+def add_locale_options(group: Any, locale: Locale) -> None:
+    """In which language, and how much beside it."""
     group.add_argument(
         "--locale",
         choices=LOCALES,
@@ -85,7 +91,6 @@ def add_output_options(parser: ArgumentParser, locale: Locale) -> None:
     group.add_argument(
         "--quiet", action="store_true", help=translated("no progress and no notes on standard error", locale)
     )
-    group.add_argument("--no-color", action="store_true", help=translated("no colour (also NO_COLOR)", locale))
 
 
 def add_market_options(parser: ArgumentParser, locale: Locale) -> None:

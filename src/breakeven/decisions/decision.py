@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import date
 
     from breakeven.costs.accepted import AcceptedCost, Terms
@@ -234,3 +235,11 @@ class Decision:
     """The options that no other one beats on both cost and time, cheapest first."""
     left_out: int
     """Kinds of offer (GPU, provider, tier, market) outside the job's limits."""
+
+    picture: ClassVar[Callable[[Decision], str] | None] = None
+    """Set by the library's `decide`, so that a notebook shows verdict, ruler and table."""
+
+    def _repr_html_(self) -> str | None:
+        """The decision as HTML; None, so that a notebook shows its text, where nothing draws it."""
+        picture = Decision.picture
+        return None if picture is None else picture(self)

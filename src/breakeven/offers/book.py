@@ -10,12 +10,14 @@ import gc
 import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import cache
 from itertools import chain, pairwise
 from operator import itemgetter
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from breakeven.documents import (
+    Given,
     Mapping,
     Node,
     Scalar,
@@ -63,10 +65,15 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 def load_shipped_book() -> list[Offer]:
     """The offers that come with the package."""
-    return load_book(SHIPPED_BOOK, amounts="en", name="book.csv")
+    return list(_shipped_book())
 
 
-def load_book(path: str | Path, *, amounts: Convention | None = None, name: str | None = None) -> list[Offer]:
+@cache
+def _shipped_book() -> tuple[Offer, ...]:
+    return tuple(load_book(SHIPPED_BOOK, amounts="en", name="book.csv"))
+
+
+def load_book(path: str | Path | Given, *, amounts: Convention | None = None, name: str | None = None) -> list[Offer]:
     """Every offer of a CSV or YAML book, in file order.
 
     Text amounts are read under `amounts` ("en", "fr"; None: an amount that both read differently is an error).
@@ -75,7 +82,7 @@ def load_book(path: str | Path, *, amounts: Convention | None = None, name: str 
     """
     file = name or str(path)
     try:
-        if Path(path).suffix.lower() in {".yaml", ".yml", ".json"}:
+        if PurePath(str(path)).suffix.lower() in {".yaml", ".yml", ".json"}:
             rows = _yaml_rows(read_yaml(read_text(path, max_bytes=MAX_YAML_BYTES), file=file), file)
             return [RowReader(file, amounts, keys).read(cells, line) for keys, cells, line in rows]
         return _read_csv(path, file, amounts)
@@ -83,7 +90,7 @@ def load_book(path: str | Path, *, amounts: Convention | None = None, name: str 
         raise error.at(file=file) from None
 
 
-def _read_csv(path: str | Path, file: str, amounts: Convention | None) -> list[Offer]:
+def _read_csv(path: str | Path | Given, file: str, amounts: Convention | None) -> list[Offer]:
     had_collector = gc.isenabled()
     gc.disable()  # a million records without a cycle among them: collecting would take half the time
     try:
@@ -96,7 +103,7 @@ def _read_csv(path: str | Path, file: str, amounts: Convention | None) -> list[O
             gc.enable()
 
 
-def _csv_offers(path: str | Path, file: str, amounts: Convention | None) -> Iterator[Offer]:
+def _csv_offers(path: str | Path | Given, file: str, amounts: Convention | None) -> Iterator[Offer]:
     lines = read_lines(path)
     first = next(lines, None)
     if first is None:
@@ -105,7 +112,7 @@ def _csv_offers(path: str | Path, file: str, amounts: Convention | None) -> Iter
     line = 0
     try:
         header = [column.strip() for column in next(rows)]
-        reader = RowReader(file, amounts, header, is_defused=True, is_trusted=Path(path) == SHIPPED_BOOK)
+        reader = RowReader(file, amounts, header, is_defused=True, is_trusted=path == SHIPPED_BOOK)
         line = rows.line_num
         for cells in rows:
             line = rows.line_num

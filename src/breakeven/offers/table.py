@@ -26,10 +26,10 @@ import csv
 import json
 import re
 from itertools import chain
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from breakeven.documents import Mapping, Node, Scalar, Sequence, describe_kind, read_lines, read_text, read_yaml
+from breakeven.documents import Given, Mapping, Node, Scalar, Sequence, describe_kind, read_lines, read_text, read_yaml
 from breakeven.errors import BreakevenError, InputError, nearest
 from breakeven.gpus.names import sources
 from breakeven.offers.book import COLUMNS, check_cell, csv_error
@@ -258,7 +258,7 @@ def shipped_maps() -> list[str]:
 
 
 def import_table(
-    path: str | Path, table_map: TableMap, *, amounts: Convention | None = None, provider: str | None = None
+    path: str | Path | Given, table_map: TableMap, *, amounts: Convention | None = None, provider: str | None = None
 ) -> ImportReport:
     """Every row of a CSV or JSON table as an offer, or skipped with the reason.
 
@@ -275,7 +275,7 @@ def import_table(
         raise error.at(file=file) from None
 
 
-def _imported(path: str | Path, table_map: TableMap) -> Iterator[ImportedRow]:
+def _imported(path: str | Path | Given, table_map: TableMap) -> Iterator[ImportedRow]:
     also = [{**table_map.cells, **more} for more in table_map.also]
     for line, row in _rows(path, table_map):
         if isinstance(row, str):
@@ -302,10 +302,10 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _rows(path: str | Path, table_map: TableMap) -> Iterator[tuple[int, Row | str]]:
+def _rows(path: str | Path | Given, table_map: TableMap) -> Iterator[tuple[int, Row | str]]:
     """The rows of the table with their line, or number, and every column that the map reads; malformed ones as text."""
     wanted = table_map.columns
-    if Path(path).suffix.lower() == ".json":
+    if PurePath(str(path)).suffix.lower() == ".json":
         yield from _json_rows(path, table_map.rows, wanted)
         return
     lines = read_lines(path)
@@ -347,7 +347,7 @@ def _check_columns(wanted: set[str], present: list[str]) -> None:
         raise InputError("map-column-missing", text=column, candidates=nearest(column, present))
 
 
-def _json_rows(path: str | Path, place: str | None, wanted: set[str]) -> Iterator[tuple[int, Row | str]]:
+def _json_rows(path: str | Path | Given, place: str | None, wanted: set[str]) -> Iterator[tuple[int, Row | str]]:
     try:
         document = json.loads(read_text(path, max_bytes=MAX_JSON_BYTES), object_pairs_hook=_json_object)
     except (ValueError, RecursionError) as error:

@@ -29,7 +29,7 @@ def checklist_text(checklist: Checklist, words: Words, style: Style) -> str:
         lines.extend(wrapped(words(question), f"{number:>2}. ", "    "))
         answers = checklist.answers[key]
         for answer in answers[:_MOST_ANSWERS]:
-            lines.extend(wrapped(_shown(answer, words), "    - ", "      "))
+            lines.extend(wrapped(answer_text(answer, words), "    - ", "      "))
         if len(answers) > _MOST_ANSWERS:
             lines.append("      " + words("... and {n} more like it.", n=len(answers) - _MOST_ANSWERS))
         if not answers:
@@ -51,7 +51,8 @@ def checklist_text(checklist: Checklist, words: Words, style: Style) -> str:
     return formats.unbroken("\n".join(lines) + "\n", words.locale)
 
 
-def _shown(answer: Answer, words: Words) -> str:
+def answer_text(answer: Answer, words: Words) -> str:
+    """An answer with who says it, and since when."""
     text = printable(answer.text)
     if answer.seen_at is None and answer.source is None:
         return text
@@ -67,7 +68,7 @@ def questionnaire(checklist: Checklist, words: Words) -> str:
     lines = [f"# {head}", f"provider: {_quoted(checklist.provider or '')}", "questions:"]
     for key, question in QUESTIONS.items():
         lines.extend((f"  - key: {key}", f"    question: {_quoted(words(question))}"))
-        lines.extend(f"    # {_shown(answer, words)}" for answer in checklist.answers[key][:_MOST_ANSWERS])
+        lines.extend(f"    # {answer_text(answer, words)}" for answer in checklist.answers[key][:_MOST_ANSWERS])
         lines.extend(("    answer:", "    source:", "    seen_at:"))
     return formats.unbroken("\n".join(lines) + "\n", words.locale)
 

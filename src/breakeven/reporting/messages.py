@@ -138,6 +138,20 @@ ERRORS: dict[str, tuple[str, str | None]] = {
     "fetch-too-large": ("{text:quoted} is larger than {max_bytes:number} bytes.", "That is no price list; nothing was changed."),
     "fetch-too-slow": ("{text:quoted} was not complete after {seconds:number} s.", "Try again later; nothing was changed."),
     "fetch-truncated": ("{text:quoted} broke off: {found} bytes of {expected}.", "Try again; nothing was changed."),
+    "bad-form": ("this form cannot be read.", "Send it again from the page."),
+    "not-here": ("{text:quoted} is not here.", "The menu shows what is."),
+    "not-this-way": ("{text:quoted} cannot be asked for in this way.", "The OpenAPI document at /api/openapi.json says how."),
+    "server-mistake": ("the server made a mistake.", "Its log tells which; please report it."),
+    "too-busy": ("too many ask at once.", "Ask again in a moment."),
+    "unknown-parameter": ("the parameter {text:quoted} is not known.", "Did you mean {candidates:or-list}?"),
+    "missing-parameter": ("the parameter {text:quoted} is missing.", None),
+    "nothing-sent": ("no file was sent.", "Choose a price book (CSV or YAML) first."),
+    "not-a-pair": ("{text:quoted} does not name two GPUs.", "Write it such as h100-sxm-80gb-vs-a100-sxm-80gb."),
+    "token-missing": ("others than this machine reach {text}, so a token is needed.", "Set it in the environment: {variable}=A-LONG-RANDOM-TEXT."),
+    "token-short": ("the token in {variable} cannot be used.", "Take at least {least} characters of ASCII without spaces."),
+    "bad-address": ("the server cannot listen at {text}: {problem}.", "Choose another --port, or --bind an address of this machine."),
+    "not-for-visitors": ("{text:quoted} would open a file, fetch a page or run a program where this page is served.", "Use the command line for it, or name a known model."),
+    "too-many-counts": ("{found} numbers of GPUs are more than are decided at once here ({most}).", "Ask for fewer, or use the command line."),
     "bad-rates": ("{text:quoted} is no list of exchange rates.", "Write each currency once, such as EUR=1.08,GBP=1.27."),
     "not-a-record": ("this is not a decision record.", "Write one with 'breakeven decide JOB --record FILE'."),
     "record-altered": ("this record was altered: its digest does not fit.", "Write it again with 'breakeven decide JOB --record FILE'."),
@@ -210,6 +224,7 @@ ERRORS: dict[str, tuple[str, str | None]] = {
 }  # fmt: skip
 
 HINTS_WITHOUT_CANDIDATES: dict[str, str] = {
+    "unknown-parameter": "Use one of: {known:list}.",
     "unknown-provider": "'breakeven offers list' shows the providers of the book.",
     "map-column-missing": "Check the names in the table's header.",
     "unknown-gpu": "'breakeven gpus list' shows every id.",

@@ -34,7 +34,7 @@ _MOST_REASONS = 4
 _CURVE_ROWS = 7
 
 
-class _Row(NamedTuple):
+class MonthRow(NamedTuple):
     """A way to serve the load, as its line shows it."""
 
     usd: float
@@ -83,12 +83,13 @@ def reason_of(answer: RentOrApi, words: Words) -> str:
 
 
 def _verdict(answer: RentOrApi, words: Words, style: Style) -> list[str]:
-    sentence = _sentence(answer, words)
+    sentence = sentence_of(answer, words)
     lines = [style.strong(line) for line in wrapped(sentence)] if sentence else []
     return [*lines, *wrapped(reason_of(answer, words))]
 
 
-def _sentence(answer: RentOrApi, words: Words) -> str:
+def sentence_of(answer: RentOrApi, words: Words) -> str:
+    """The verdict as one sentence; empty where there is none."""
     rent, api, hybrid = answer.best_rent, answer.best_api, answer.hybrid
     saving = answer.reason.values.get("saving_pct")
     end = "." if not saving or saving < 0.5 else words(", {saving:pct} less.", saving=saving)
@@ -151,7 +152,7 @@ def _usage(usage: Usage, words: Words) -> str:
 
 
 def _table(answer: RentOrApi, words: Words, style: Style) -> list[str]:
-    rows = sorted([*_rent_rows(answer, words), *_api_rows(answer, words), *_hybrid_rows(answer, words)])
+    rows = month_rows(answer, words)
     if not rows:
         return []
     per_m = words("$/M output") if answer.today.load.output_share else words("$/M input")
@@ -162,7 +163,12 @@ def _table(answer: RentOrApi, words: Words, style: Style) -> list[str]:
     return [style.chosen(line) if line.startswith("> ") else line for line in lines]
 
 
-def _rent_rows(answer: RentOrApi, words: Words) -> list[_Row]:
+def month_rows(answer: RentOrApi, words: Words) -> list[MonthRow]:
+    """The cheapest ways of both sides, and the mix of both, cheapest first."""
+    return sorted([*_rent_rows(answer, words), *_api_rows(answer, words), *_hybrid_rows(answer, words)])
+
+
+def _rent_rows(answer: RentOrApi, words: Words) -> list[MonthRow]:
     found = []
     for option in [one for one in answer.rent if one.infeasible is None and one.usd_mean is not None][:_MOST_OF_A_SIDE]:
         usd = option.usd_mean or 0.0
@@ -174,11 +180,11 @@ def _rent_rows(answer: RentOrApi, words: Words) -> list[_Row]:
             words("{basis:code}", basis=option.capacity.basis),
         )
         is_choice = answer.choice == "rent" and option is answer.best_rent
-        found.append(_Row(usd, words.offer(option.offer), cells, is_choice))
+        found.append(MonthRow(usd, words.offer(option.offer), cells, is_choice))
     return found
 
 
-def _api_rows(answer: RentOrApi, words: Words) -> list[_Row]:
+def _api_rows(answer: RentOrApi, words: Words) -> list[MonthRow]:
     found = []
     for option in [one for one in answer.apis if one.excluded is None][:_MOST_OF_A_SIDE]:
         if option.usd_per_month is None:
@@ -191,11 +197,11 @@ def _api_rows(answer: RentOrApi, words: Words) -> list[_Row]:
             words("private") if option.price.is_private else words("API"),
         )
         is_choice = answer.choice == "api" and option is answer.best_api
-        found.append(_Row(option.usd_per_month, printable(option.price.id), cells, is_choice))
+        found.append(MonthRow(option.usd_per_month, printable(option.price.id), cells, is_choice))
     return found
 
 
-def _hybrid_rows(answer: RentOrApi, words: Words) -> list[_Row]:
+def _hybrid_rows(answer: RentOrApi, words: Words) -> list[MonthRow]:
     hybrid = answer.hybrid
     if hybrid is None or not hybrid.is_mixed:
         return []
@@ -209,7 +215,7 @@ def _hybrid_rows(answer: RentOrApi, words: Words) -> list[_Row]:
         formats.cents(per_m, words.locale),
         words("{basis:code}", basis=hybrid.rent.capacity.basis),
     )
-    return [_Row(hybrid.usd_mean, name, cells, answer.choice == "hybrid")]
+    return [MonthRow(hybrid.usd_mean, name, cells, answer.choice == "hybrid")]
 
 
 def _axis(answer: RentOrApi, words: Words, style: Style) -> list[str]:

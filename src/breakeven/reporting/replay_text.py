@@ -376,3 +376,14 @@ def comparison_text(found: ReplayComparison, words: Words, style: Style) -> str:
     if found.differences:
         lines.extend(["", *wrapped(words("Accepted differences: {names:list}.", names=found.differences))])
     return "\n".join(lines) + "\n"
+
+
+def load_name(step: StepResult, words: Words) -> str:
+    """The load of a step: requests in flight, a rate, or a trace."""
+    return _load(step, words)
+
+
+def replay_remarks(report: ReplayReport, words: Words) -> list[str]:
+    """What a replay cost and what failed, a sentence or a few each."""
+    told = (_money(report, words), _failures(report, words))
+    return [" ".join(line.strip(" ") for line in lines if line) for lines in told if lines]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from breakeven.reporting.words import Words
 
 WIDTH = 58
-_TICKS = (0.1, 0.2, 0.5, 1, 2, 3, 5, 8, 10, 15, 20, 30, 50, 100, 200, 500, 1000)
+TICKS = (0.1, 0.2, 0.5, 1, 2, 3, 5, 8, 10, 15, 20, 30, 50, 100, 200, 500, 1000)
 
 
 class Glyphs(NamedTuple):
@@ -51,9 +51,7 @@ def axis_lines(
 
     needed : break-even speedup (None: no speedup is enough); speedup : the job's, None where there is no job.
     """
-    values = [1.0, *(() if speedup is None else (speedup.low, speedup.high)), *(() if needed is None else (needed,))]
-    low = max((tick for tick in _TICKS if tick <= min(values)), default=min(values))
-    high = min((tick for tick in _TICKS if tick >= max(values) * 1.15), default=max(values) * 1.15)
+    low, high = axis_ends(needed, speedup)
 
     def column(value: float) -> int:
         return round(log(value / low) / log(high / low) * (WIDTH - 1))
@@ -83,6 +81,18 @@ def axis_lines(
     above.append((WIDTH - 1, _times(high, words)))
     indent = " " * 11
     return [indent + line for line in (_labels(above), "".join(axis), *_stacked(below))]
+
+
+def axis_ends(needed: float | None, speedup: Interval | None) -> tuple[float, float]:
+    """The ends of the axis: round numbers around 1, the job and break-even.
+
+    >>> axis_ends(3.59, None)
+    (1, 5)
+    """
+    values = [1.0, *(() if speedup is None else (speedup.low, speedup.high)), *(() if needed is None else (needed,))]
+    low = max((tick for tick in TICKS if tick <= min(values)), default=min(values))
+    high = min((tick for tick in TICKS if tick >= max(values) * 1.15), default=max(values) * 1.15)
+    return low, high
 
 
 def _times(value: float, words: Words) -> str:

@@ -50,23 +50,23 @@ class Style:
 def decision_text(decision: Decision, words: Words, style: Style, *, all_lines: bool = False) -> str:
     """The whole report of one decision."""
     blocks = [_title(decision, words, style), _verdict(decision, words, style)]
-    pair = _main_pair(decision)
+    pair = main_pair(decision)
     if pair is not None:
         blocks.append(ruler_lines(pair, pair.basis, words, glyphs=UNICODE if style.has_unicode else ASCII))
     blocks.extend(
         (
             _table(decision, words, style, all_lines=all_lines),
-            _flips(decision, words),
-            _swings(decision, words, all_lines=all_lines),
-            _front(decision, words, all_lines=all_lines) or _hour_saved(decision, words),
-            [] if decision.timing is None else timing_lines(decision.timing, words),
+            _paragraph(flips_text(decision, words)),
+            _paragraph(swings_text(decision, words, is_asked=all_lines)),
+            _front(decision, words, all_lines=all_lines) or _paragraph(hour_saved_text(decision, words)),
+            _paragraphs([] if decision.timing is None else timing_texts(decision.timing, words)),
             [] if decision.next is None else wrapped(next_text(decision.next, words)),
         )
     )
-    blocks.append(_left_out(decision, words))
-    blocks.append(_what_to_say(decision, words))
+    blocks.append(_paragraphs(left_out_texts(decision, words)))
+    blocks.append(_paragraph(what_to_say_text(decision, words)))
     if all_lines:
-        blocks.append(_advice(decision, words))
+        blocks.append(_paragraphs(advice_texts(decision, words)))
     notes = [words.caveat(caveat) for caveat in decision.caveats]
     if notes:
         blocks.append([f"  {words('Mind:')}", *(line for note in notes for line in wrapped(note, "  - ", "    "))])
@@ -78,16 +78,21 @@ def wrapped(text: str, first: str = "  ", rest: str = "  ") -> list[str]:
     return wrap(text, WIDTH - 1, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
 
 
-def _title(decision: Decision, words: Words, style: Style) -> list[str]:
-    title = decision.job.describe or decision.job.job
+def dates_text(decision: Decision, words: Words) -> str:
+    """The days of the prices; empty where none is dated."""
     days = sorted(
         option.offer.seen_at.date().isoformat() for option in decision.options if option.offer.seen_at is not None
     )
-    dates = ""
-    if days and days[0] == days[-1]:
-        dates = words("prices of {day:date}", day=days[0])
-    elif days:
-        dates = words("prices of {first:date} to {last:date}", first=days[0], last=days[-1])
+    if not days:
+        return ""
+    if days[0] == days[-1]:
+        return words("prices of {day:date}", day=days[0])
+    return words("prices of {first:date} to {last:date}", first=days[0], last=days[-1])
+
+
+def _title(decision: Decision, words: Words, style: Style) -> list[str]:
+    title = decision.job.describe or decision.job.job
+    dates = dates_text(decision, words)
     width = _width(title)
     if width + len(dates) + 2 <= WIDTH:
         return [style.strong(title) + dates.rjust(WIDTH - width)]
@@ -104,33 +109,52 @@ def _width(text: str) -> int:
 
 
 def _verdict(decision: Decision, words: Words, style: Style) -> list[str]:
+    return [
+        *(style.strong(line) for line in wrapped(verdict_text(decision, words))),
+        *_paragraphs(why_texts(decision, words)),
+    ]
+
+
+def _paragraph(text: str) -> list[str]:
+    return wrapped(text) if text else []
+
+
+def _paragraphs(texts: Iterable[str]) -> list[str]:
+    return [line for text in texts for line in wrapped(text)]
+
+
+def verdict_text(decision: Decision, words: Words) -> str:
+    """The verdict as one sentence."""
     choice = decision.choice
     if choice is None or choice.mean is None:
-        return [
-            *(style.strong(line) for line in wrapped(words("Nothing to rent for this job."))),
-            *wrapped(why_nothing(decision, words)),
-        ]
+        return words("Nothing to rent for this job.")
     sentence = words(
         "Rent {gpus} x {gpu:gpu} at {provider}{market}: {usd:usd} per {result:code}",
         gpus=choice.units,
         gpu=choice.offer.gpu,
-        provider=_place(choice, words),
+        provider=place_of(choice, words),
         market=words(", interruptible")
         if choice.offer.market == "interruptible"
         else words(", reserved")
         if choice.offer.market == "reserved"
         else "",
         usd=choice.mean.usd,
-        result=_accepted(decision),
+        result=accepted_code(decision),
     )
     if choice.sharing is not None:
         sentence += " (" + words("{sharing:code}", sharing=choice.sharing) + ")"
     rival = decision.rival
     if rival is not None and rival.saving_pct is not None and rival.saving_pct >= 0.5:
-        sentence += words(", {saving:pct} less.", saving=rival.saving_pct)
-    else:
-        sentence += "."
-    lines = [*(style.strong(line) for line in wrapped(sentence)), *wrapped(reason_text(decision, words))]
+        return sentence + words(", {saving:pct} less.", saving=rival.saving_pct)
+    return sentence + "."
+
+
+def why_texts(decision: Decision, words: Words) -> list[str]:
+    """Why, and what the verdict takes: debugging before the run, checkpoints."""
+    texts = [reason_text(decision, words)]
+    choice = decision.choice
+    if choice is None or choice.mean is None:
+        return texts
     terms = choice.terms
     if terms is not None and terms.debug_gpu_h:
         text = words.count(
@@ -140,22 +164,24 @@ def _verdict(decision: Decision, words: Words, style: Style) -> list[str]:
             usd=terms.usd_per_gpu_h * terms.debug_gpu_h,
             hours=terms.debug_h,
         )
-        lines.extend(wrapped(text))
+        texts.append(text)
     if choice.mean.interval_h is not None:
         text = words(
             "Write a checkpoint every {minutes} minutes of work; expect {interruptions:ratio} interruptions.",
             minutes=formats.significant(60 * choice.mean.interval_h, 2, words.locale),
             interruptions=choice.mean.interruptions,
         )
-        lines.extend(wrapped(text))
-    return lines
+        texts.append(text)
+    return texts
 
 
-def _accepted(decision: Decision) -> str:
+def accepted_code(decision: Decision) -> str:
+    """The code of what one accepted result is."""
     return f"accepted-{decision.job.usd_per}"
 
 
-def _place(option: Option, words: Words) -> str:
+def place_of(option: Option, words: Words) -> str:
+    """Provider and tier."""
     provider = words.provider(option.offer.provider)
     return f"{provider} {option.offer.tier}" if option.offer.tier else provider
 
@@ -192,12 +218,12 @@ def why_nothing(decision: Decision, words: Words) -> str:
     return words.coded_reason(Reason("nothing-feasible"), listed=listed)
 
 
-def _name(option: Option, other: Option, words: Words) -> str:
+def option_name(option: Option, other: Option, words: Words) -> str:
     """What tells an option from another: its GPU, else its provider, else its market."""
     if option.offer.gpu != other.offer.gpu:
         return words.the_gpu(option.offer.gpu, other.offer.gpu)
-    if _place(option, words) != _place(other, words):
-        return _place(option, words)
+    if place_of(option, words) != place_of(other, words):
+        return place_of(option, words)
     if option.offer.market != other.offer.market:
         return words("the {market:code} line", market=option.offer.market)
     name = words.offer(option.offer)
@@ -224,7 +250,8 @@ def _details(option: Option, other: Option, words: Words) -> list[str]:
     return found
 
 
-def _main_pair(decision: Decision) -> BreakEven | None:
+def main_pair(decision: Decision) -> BreakEven | None:
+    """The break-even between the choice and what a person would hold against it; None where their GPU is one."""
     choice, rival = decision.choice, decision.rival
     if choice is None or rival is None:
         return None
@@ -244,7 +271,7 @@ def _table(decision: Decision, words: Words, style: Style, *, all_lines: bool) -
         words("GPUs"),
         words("$/GPU-h"),
         words("hours"),
-        words("$/{result:code}", result=_accepted(decision)),
+        words("$/{result:code}", result=accepted_code(decision)),
         words("basis"),
     ]
     names_market = len({option.offer.market for option in feasible}) > 1
@@ -312,25 +339,25 @@ def _row(option: Option, words: Words, style: Style, *, names_market: bool) -> l
     ]
 
 
-def _flips(decision: Decision, words: Words) -> list[str]:
+def flips_text(decision: Decision, words: Words) -> str:
+    """What flips it, as a sentence; empty where nothing does."""
     choice, rival = decision.choice, decision.rival
     if choice is None:
-        return []
+        return ""
     shown = [choice, rival] if rival is not None else [choice]
     parts = [
-        _flip_text(flip, choice, rival, words)
+        flip_text(flip, choice, rival, words)
         for flip in decision.flips
         if flip.of in shown and (flip.against is None or flip.against in shown)
     ]
-    if not parts:
-        return []
-    return wrapped(words("It flips if {parts}.", parts=formats.listed(parts, words("or"))))
+    return words("It flips if {parts}.", parts=formats.listed(parts, words("or"))) if parts else ""
 
 
-def _flip_text(flip: Flip, choice: Option, rival: Option | None, words: Words) -> str:
+def flip_text(flip: Flip, choice: Option, rival: Option | None, words: Words) -> str:
+    """A flip point as the end of a sentence that starts with 'It flips if'."""
     if flip.what == "deadline_h" or rival is None:
         return words("the deadline is at least {to:hours} h", to=flip.to)
-    name = _name(flip.of, rival if flip.of is choice else choice, words)
+    name = option_name(flip.of, rival if flip.of is choice else choice, words)
     values = {"name": name, "to": flip.to}
     is_up = flip.to > flip.start
     templates = {
@@ -353,9 +380,9 @@ def _flip_text(flip: Flip, choice: Option, rival: Option | None, words: Words) -
     return words(templates["usd_per_whole_gpu_h" if is_of_slice else flip.what, is_up], **values, pct=100 * flip.to)
 
 
-def timing_lines(timing: Timing, words: Words) -> list[str]:
+def timing_texts(timing: Timing, words: Words) -> list[str]:
     """When the first of the options is done, and the policy that falls back to on-demand capacity."""
-    lines = []
+    texts = []
     for one in timing.options[:1]:
         name = words.offer(one.option.offer)
         if one.p_in_time is None:
@@ -366,7 +393,7 @@ def timing_lines(timing: Timing, words: Words) -> list[str]:
                 "{high:hours} h.",
                 name=name, deadline=timing.deadline_h, chance=100 * one.p_in_time, high=one.wall_high_h,
             )  # fmt: skip
-        lines.extend(wrapped(text))
+        texts.append(text)
     if timing.mixed is not None:
         mixed = timing.mixed
         text = words(
@@ -374,8 +401,8 @@ def timing_lines(timing: Timing, words: Words) -> list[str]:
             "{usd:usd} of rent.",
             gpu=mixed.interruptible.offer.gpu, chance=100 * mixed.p_in_time, usd=mixed.usd_mean,
         )  # fmt: skip
-        lines.extend(wrapped(text))
-    return lines
+        texts.append(text)
+    return texts
 
 
 def next_text(step: NextStep, words: Words) -> str:
@@ -385,14 +412,13 @@ def next_text(step: NextStep, words: Words) -> str:
     return words.coded_reason(Reason(code, **values))
 
 
-def _hour_saved(decision: Decision, words: Words) -> list[str]:
+def hour_saved_text(decision: Decision, words: Words) -> str:
+    """What each hour saved with the rival costs; empty where there is none."""
     price = decision.reason.values.get("usd_per_hour_saved")
     choice, rival = decision.choice, decision.rival
     if price is None or choice is None or rival is None or price <= 0:
-        return []
-    return wrapped(
-        words("Each hour saved with {name} costs {price:usd}.", name=_name(rival, choice, words), price=price)
-    )
+        return ""
+    return words("Each hour saved with {name} costs {price:usd}.", name=option_name(rival, choice, words), price=price)
 
 
 def _front(decision: Decision, words: Words, *, all_lines: bool) -> list[str]:
@@ -428,32 +454,38 @@ def _front(decision: Decision, words: Words, *, all_lines: bool) -> list[str]:
     return lines
 
 
-def _swings(decision: Decision, words: Words, *, all_lines: bool) -> list[str]:
-    """The inputs that move the answer most, where it is not sure or all is asked for."""
+def swings_text(decision: Decision, words: Words, *, is_asked: bool) -> str:
+    """The inputs that move the answer most, where it is not sure or all is asked for; else empty."""
     choice, rival = decision.choice, decision.rival
-    if choice is None or rival is None or not (all_lines or (choice.p_cheapest or 0.0) < _SURE):
-        return []
+    if choice is None or rival is None or not (is_asked or (choice.p_cheapest or 0.0) < _SURE):
+        return ""
     from breakeven.decisions.sensitivity import sensitivity  # noqa: PLC0415 - most reports do without
 
     found = [one for one in sensitivity(decision) if one.usd_gap_low is not None and one.usd_gap_high is not None]
-    parts = [_swing_text(one, choice, rival, words) for one in found[:_MOST_SWINGS]]
-    return wrapped(words("What moves it most: {parts}.", parts=formats.listed(parts, words("and")))) if parts else []
+    parts = [swing_text(one, choice, rival, words) for one in found[:_MOST_SWINGS]]
+    return words("What moves it most: {parts}.", parts=formats.listed(parts, words("and"))) if parts else ""
 
 
-def _swing_text(swing: Swing, choice: Option, rival: Option, words: Words) -> str:
-    values: dict[str, object] = {"low": swing.low, "high": swing.high}
-    if swing.what == "success_rate":
-        values |= {"low_pct": 100 * swing.low, "high_pct": 100 * swing.high}
-    if swing.of is not None:
-        values["name"] = _name(swing.of, rival if swing.of is choice else choice, words)
-    shown = words(SWINGS[swing.what], **values)
+def swing_text(swing: Swing, choice: Option, rival: Option, words: Words) -> str:
+    """An input at both ends of its range, and what the choice then saves."""
+    shown = swing_input(swing, choice, rival, words)
     gap = {"input": shown, "low": swing.usd_gap_low, "high": swing.usd_gap_high}
     if swing.flips:
         return words("{input} (saves {low:usd} to {high:usd}, and flips)", **gap)
     return words("{input} (saves {low:usd} to {high:usd})", **gap)
 
 
-def _advice(decision: Decision, words: Words) -> list[str]:
+def swing_input(swing: Swing, choice: Option, rival: Option, words: Words) -> str:
+    """An input and the ends of its range."""
+    values: dict[str, object] = {"low": swing.low, "high": swing.high}
+    if swing.what == "success_rate":
+        values |= {"low_pct": 100 * swing.low, "high_pct": 100 * swing.high}
+    if swing.of is not None:
+        values["name"] = option_name(swing.of, rival if swing.of is choice else choice, words)
+    return words(SWINGS[swing.what], **values)
+
+
+def advice_texts(decision: Decision, words: Words) -> list[str]:
     """The guides' rules that today's numbers bear out, and those that they contradict and no caveat tells."""
     from breakeven.decisions.advice import advice  # noqa: PLC0415 - only when all is asked for
 
@@ -461,29 +493,28 @@ def _advice(decision: Decision, words: Words) -> list[str]:
     found = advice(decision, catalog.catalog())
     agreed = [one.rule for one in found if one.verdict == "agreed"]
     contradicted = [one.rule for one in found if one.verdict == "contradicted" and one.rule not in told]
-    lines = []
+    texts = []
     if agreed:
-        lines.extend(wrapped(words("Rules of thumb that hold here: {rules:codes}.", rules=agreed)))
+        texts.append(words("Rules of thumb that hold here: {rules:codes}.", rules=agreed))
     if contradicted:
-        lines.extend(wrapped(words("Rules of thumb that do not: {rules:codes}.", rules=contradicted)))
-    return lines
+        texts.append(words("Rules of thumb that do not: {rules:codes}.", rules=contradicted))
+    return texts
 
 
-def _what_to_say(decision: Decision, words: Words) -> list[str]:
-    """What a job lacks that nothing can run for want of a time."""
+def what_to_say_text(decision: Decision, words: Words) -> str:
+    """What a job lacks that nothing can run for want of a time; else empty."""
     wanting = Counter(
         one.offer.gpu for one in decision.options if one.infeasible is not None and one.infeasible.code == "no-time"
     )
     if decision.choice is not None or not wanting:
-        return []
+        return ""
     gpu = wanting.most_common(1)[0][0]
-    told = words(
+    return words(
         "Say the time of a GPU under known in the job file, such as {example}.", example=f"{gpu}: {{hours: 10}}"
     )
-    return wrapped(told)
 
 
-def _left_out(decision: Decision, words: Words) -> list[str]:
+def left_out_texts(decision: Decision, words: Words) -> list[str]:
     """What does not compete, and why, so that nothing vanishes unsaid."""
     groups: dict[str, list[Option]] = {}
     for option in decision.options:
@@ -493,7 +524,7 @@ def _left_out(decision: Decision, words: Words) -> list[str]:
             "outside-limits",
         }:
             groups.setdefault(option.infeasible.code, []).append(option)
-    lines: list[str] = []
+    texts: list[str] = []
     if decision.choice is not None:
         untimed = groups.pop("no-time", [])
         for options in groups.values():
@@ -504,9 +535,9 @@ def _left_out(decision: Decision, words: Words) -> list[str]:
                         offer=words.offer(option.offer),
                         why=words.reason(option.infeasible),
                     )
-                    lines.extend(wrapped(text))
+                    texts.append(text)
             if len(options) > 4:
-                lines.extend(wrapped(words("... and {n} more like it.", n=len(options) - 4)))
+                texts.append(words("... and {n} more like it.", n=len(options) - 4))
         first = decision.job.gpus[0]
         gpus = list(dict.fromkeys(words.gpu(option.offer.gpu) for option in untimed if option.gpus == first))
         if any(option.gpus != first for option in untimed):
@@ -515,28 +546,24 @@ def _left_out(decision: Decision, words: Words) -> list[str]:
                 "Known times hold for {n} GPU; other counts have none.",
                 "Known times hold for {n} GPUs; other counts have none.",
             )
-            lines.extend(wrapped(text))
+            texts.append(text)
         if gpus:
             more = words(" and {n} more", n=len(gpus) - 4) if len(gpus) > 4 else ""
-            lines.extend(
-                wrapped(
-                    words(
-                        "No time is known for {gpus}; say it under known in the job file.",
-                        gpus=", ".join(gpus[:4]) + more,
-                    )
+            texts.append(
+                words(
+                    "No time is known for {gpus}; say it under known in the job file.",
+                    gpus=", ".join(gpus[:4]) + more,
                 )
             )
     if decision.left_out:
-        lines.extend(
-            wrapped(
-                words.count(
-                    decision.left_out,
-                    "{n} kind of offer is outside the job's limits.",
-                    "{n} kinds of offer are outside the job's limits.",
-                )
+        texts.append(
+            words.count(
+                decision.left_out,
+                "{n} kind of offer is outside the job's limits.",
+                "{n} kinds of offer are outside the job's limits.",
             )
         )
-    return lines
+    return texts
 
 
 def month_text(month: Month, words: Words, style: Style) -> str:
@@ -562,7 +589,13 @@ def month_text(month: Month, words: Words, style: Style) -> str:
     lines.extend("  " + table_line([row[0][:first], *row[1:]], first, widths) for row in [head, *rows])
     if len(month.options) > len(shown):
         lines.append("  " + words("... and {n} more (--all)", n=len(month.options) - len(shown)))
-    best = shown[0].reservation
+    lines.extend(("", *_paragraphs(reservation_texts(month, words))))
+    return formats.unbroken("\n".join(lines) + "\n", words.locale)
+
+
+def reservation_texts(month: Month, words: Words) -> list[str]:
+    """When machines held all month beat the cheapest line."""
+    best = month.options[0].reservation
     text = words.count(
         best.machines,
         "Reserving {n} machine of {gpus} for the whole month ({use:pct} used) beats the first line "
@@ -573,12 +606,11 @@ def month_text(month: Month, words: Words, style: Style) -> str:
         use=100 * best.utilisation,
         rate=best.break_even_usd_per_gpu_h,
     )
-    lines.extend(("", *wrapped(text)))
     if best.offer is None:
-        lines.extend(wrapped(words("The book has no reserved price for this GPU.")))
-    elif best.usd is not None:
-        lines.extend(wrapped(words("{offer}: {usd:usd} for the month.", offer=words.offer(best.offer), usd=best.usd)))
-    return formats.unbroken("\n".join(lines) + "\n", words.locale)
+        return [text, words("The book has no reserved price for this GPU.")]
+    if best.usd is None:
+        return [text]
+    return [text, words("{offer}: {usd:usd} for the month.", offer=words.offer(best.offer), usd=best.usd)]
 
 
 def gpu_list_text(gpus: Iterable[Gpu], words: Words) -> str:

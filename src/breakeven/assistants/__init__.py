@@ -1,0 +1,1 @@
+"""What did an assistant ask? The same answers as tools of the Model Context Protocol."""

@@ -1,0 +1,1 @@
+"""The same actions in a browser, and as JSON over HTTP."""
