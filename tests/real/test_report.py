@@ -97,6 +97,50 @@ def test_it_opens_without_a_network_on_a_desk_and_a_phone(browser: Any, tmp_path
         page.close()
 
 
+HEADER = "gpu,provider,price,unit,period,currency,seen_at,source,market\n"
+LONG = "x" * 60
+HARD = {
+    "long names": (
+        f"nvidia-a100-sxm-80gb,{LONG},1,gpu,h,USD,2026-10-01,https://example.org/{'y' * 150},on-demand\n"
+        + "".join(
+            f"nvidia-h100-sxm-80gb,A provider whose name goes on and on {n},{2 + n / 10},gpu,h,USD,2026-09-01,z,on-demand\n" for n in range(20)
+        ),
+        "1.5", "[1.2, 4]",
+    ),
+    "huge": (
+        "nvidia-a100-sxm-80gb,p,9000,gpu,h,USD,2026-10-01,z,on-demand\nnvidia-h100-sxm-80gb,p,9500,gpu,h,USD,2026-09-01,z,on-demand\n",
+        "900000", "[1.2, 400]",
+    ),
+    "tiny": (
+        "nvidia-a100-sxm-80gb,p,0.0001,gpu,h,USD,2026-10-01,z,on-demand\nnvidia-h100-sxm-80gb,p,0.0002,gpu,h,USD,2026-09-01,z,on-demand\n",
+        "2s", "[1.999, 2.001]",
+    ),
+    "one, undated": ("nvidia-a100-sxm-80gb,p,1,gpu,h,USD,,,on-demand\n", "2", "2"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("locale", ["en", "fr"])
+@pytest.mark.parametrize("name", HARD)
+def test_whatever_a_book_holds_nothing_is_cut_or_scrolls_sideways(
+    browser: Any, tmp_path: Path, name: str, locale: Locale
+) -> None:
+    book, hours, speedup = HARD[name]
+    (tmp_path / "book.csv").write_text(HEADER + book, encoding="utf-8")
+    known = f"known:\n  nvidia-a100-sxm-80gb: {{hours: {hours}}}\n  nvidia-h100-sxm-80gb: {{speedup: {speedup}, over: nvidia-a100-sxm-80gb}}\n"
+    (tmp_path / "job.yaml").write_text(f"job: hard\ndescribe: {'w' * 150}\n{known}", encoding="utf-8")
+    target = tmp_path / "report.html"
+    write_report(
+        make_report([tmp_path / "job.yaml"], books=[tmp_path / "book.csv"], as_of="2026-10-19"), target, locale
+    )
+    for width in (1280, 800, 390):
+        page, wrong = shown(browser, target, width)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.evaluate(CUT) == []
+        assert page.evaluate(TOUCHING) == []
+        assert wrong == []
+        page.close()
+
+
 @pytest.mark.parametrize("locale", ["en", "fr"])
 def test_it_prints(browser: Any, tmp_path: Path, locale: Locale) -> None:
     page, wrong = shown(browser, written(tmp_path, locale), 1280)

@@ -8,15 +8,19 @@ from math import floor, log10
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from breakeven.reporting import formats
 from breakeven.reporting.formats import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from breakeven.reporting.translations import Locale
+
 WIDTH = 460
 """Pixels that every chart is wide: a column on a desk, the whole width of a phone."""
 _PIXELS_PER_CHARACTER = 6.2
 _WIDE_CHARACTER = 7.0
+_TINY, _HUGE = 1e-4, 1e6
 
 
 class Cell(NamedTuple):
@@ -120,10 +124,25 @@ def distinct(labels: Iterable[str]) -> list[str]:
 def number_format(most: float) -> str:
     """The d3 format of an axis whose largest number is `most`.
 
-    >>> number_format(3.5), number_format(2e6)
-    (',.4~r', '.4~s')
+    >>> number_format(3.5), number_format(2e6), number_format(2e-8)
+    (',.4~r', '.4~s', '.2~e')
     """
-    return ".4~s" if abs(most) >= 1e6 else ",.4~r"
+    if 0 < abs(most) < _TINY:
+        return ".2~e"
+    return ".4~s" if abs(most) >= _HUGE else ",.4~r"
+
+
+def short_usd(value: float, locale: Locale) -> str:
+    """Money without its sign beside a bar: short where it is huge or tiny.
+
+    >>> short_usd(0.702, "en"), short_usd(8.1e9, "en"), short_usd(5.6e-8, "fr")
+    ('0.70', '8.1e+09', '5,6e-08')
+    """
+    if value == 0 or _TINY <= abs(value) < _HUGE:
+        return formats.cents(value, locale)
+    text = f"{value:.3g}" if abs(value) < _TINY else f"{float(f'{value:.3g}'):g}"
+    text = f"{value:.2e}".replace("0e", "e").replace(".e", "e") if "e" not in text else text
+    return text.replace(".", ",") if locale == "fr" else text
 
 
 def log_scale(values: Sequence[float], most: float = 0.0) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from breakeven.reporting.charts.chart import (
     log_scale,
     log_ticks,
     number_format,
+    short_usd,
     side,
     specification,
     table,
@@ -43,6 +44,9 @@ _MOST_SWINGS = 10
 _WIDE = 15
 _DIGIT = 6.6
 """Pixels of a character of the numbers beside bars."""
+_BAR_PLOT = 265
+"""Pixels beside the names of the options."""
+_SAME = 1.01
 
 
 def part_name(part: str, words: Words) -> str:
@@ -228,7 +232,7 @@ def breakdown(decision: Decision, words: Words) -> Chart | None:
         for option, label in zip(shown, labels, strict=True)
     ]
     most = max(option.usd_mean or 0.0 for option in shown)
-    room = 1.26 if any(one.unknown_parts for one in shown) else 1.16  # for the numbers beside the bars
+    plot = _BAR_PLOT - _DIGIT * max(len(str(one["text"])) for one in totals)  # the numbers beside the bars have room
     names = [part_name(part, words) for part in parts]
     return Chart(
         name="breakdown",
@@ -266,7 +270,7 @@ def breakdown(decision: Decision, words: Words) -> Chart | None:
             encoding={
                 "y": label_axis(labels),
                 "x": {
-                    "type": "quantitative", "scale": {"domain": [0, most * room or 1.0], "nice": False},
+                    "type": "quantitative", "scale": {"domain": [0, most * _BAR_PLOT / plot or 1.0], "nice": False},
                     "axis": _axis(_usd_title(decision, words), most, tickCount=5),
                 },
             },
@@ -304,7 +308,7 @@ def _bar_labels(options: Sequence[Option], choice: Option | None, words: Words) 
 
 def _total(option: Option, words: Words) -> str:
     """The sum of what is known; '+ ?' where a part is not."""
-    text = formats.cents(option.usd_mean or 0.0, words.locale)
+    text = short_usd(option.usd_mean or 0.0, words.locale)
     return f"{text} + ?" if option.unknown_parts else text
 
 
@@ -437,8 +441,12 @@ def _front_specification(
 
 def _spread_scale(values: Sequence[float]) -> dict[str, Any]:
     """Logarithmic where the values are far apart."""
-    is_wide = max(values) > _WIDE * min(values) > 0
-    return log_scale(values) if is_wide else {"type": "linear", "zero": False, "padding": 14}
+    low, high = min(values), max(values)
+    if high > _WIDE * low > 0:
+        return log_scale(values)
+    if high <= _SAME * low:
+        return {"type": "linear", "domain": [0.95 * low, 1.05 * high], "nice": False, "zero": False}
+    return {"type": "linear", "zero": False, "padding": 14}
 
 
 def _spread_axis(values: Sequence[float], title: str, words: Words) -> dict[str, Any]:
@@ -499,8 +507,8 @@ def _ends(swing: Swing, words: Words) -> tuple[str, str]:
     gaps = [gap for gap in (swing.usd_gap_low, swing.usd_gap_high) if gap is not None]
     if not gaps:
         return "", "\N{RIGHTWARDS ARROW}"
-    last = formats.cents(max(gaps), words.locale) if len(gaps) > 1 else "\N{RIGHTWARDS ARROW}"
-    return formats.cents(min(gaps), words.locale), f"{last} ({words('flips')})" if swing.flips else last
+    last = short_usd(max(gaps), words.locale) if len(gaps) > 1 else "\N{RIGHTWARDS ARROW}"
+    return short_usd(min(gaps), words.locale), f"{last} ({words('flips')})" if swing.flips else last
 
 
 def _with_room(
