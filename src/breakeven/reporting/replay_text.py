@@ -319,29 +319,41 @@ def paired_text(found: Paired, words: Words, style: Style) -> str:
         measured = Interval(one.low, one.estimate, one.high)
         glyphs = UNICODE if style.has_unicode else ASCII
         lines.extend(["", *axis_lines(found.break_even, measured, "measured", words, glyphs=glyphs), ""])
-    text = words(
-        "{steps:number} steps of each in {blocks:number} pairs of blocks of {each:number}, for steps remember "
-        "{memory:number} of those before.",
-        steps=one.steps, blocks=one.blocks, each=one.block_steps, memory=float(f"{one.memory_steps:.2g}"),
-    )  # fmt: skip
-    lines.extend(wrapped(text))
-    if found.is_price_told:
-        text = words(
-            "Break-even is the ratio of today's prices: {b:usd}/h over {a:usd}/h.", a=found.first.usd_per_h,
-            b=found.second.usd_per_h,
-        )  # fmt: skip
-        lines.extend(wrapped(text))
-    if found.spent_usd is not None:
-        text = words("It cost {spent:usd} so far; one more block of each costs {next:usd}.", spent=found.spent_usd,
-                     next=found.next_block_usd)  # fmt: skip
-        lines.extend(wrapped(text))
-    if found.loss_apart is not None:
-        lines.extend(wrapped(words("The loss curves are {pct:pct} apart at most.", pct=100 * found.loss_apart)))
-    elif found.first.losses or found.second.losses:
-        lines.extend(wrapped(words("The losses could not be compared: too few steps tell one in both.")))
-    if found.accepted:
-        lines.extend(wrapped(words("Accepted differences: {names:list}.", names=found.accepted)))
+    lines.extend(line for text in paired_texts(found, words) for line in wrapped(text))
     return formats.unbroken("\n".join(lines) + "\n", words.locale)
+
+
+def paired_texts(found: Paired, words: Words) -> list[str]:
+    """What a comparison rests on: steps, prices, money, losses, and what was accepted."""
+    one = found.settlement
+    texts = [
+        words(
+            "{steps:number} steps of each in {blocks:number} pairs of blocks of {each:number}, for steps remember "
+            "{memory:number} of those before.",
+            steps=one.steps, blocks=one.blocks, each=one.block_steps, memory=float(f"{one.memory_steps:.2g}"),
+        )
+    ]  # fmt: skip
+    if found.is_price_told:
+        texts.append(
+            words(
+                "Break-even is the ratio of today's prices: {b:usd}/h over {a:usd}/h.", a=found.first.usd_per_h,
+                b=found.second.usd_per_h,
+            )
+        )  # fmt: skip
+    if found.spent_usd is not None and found.next_block_usd is not None:
+        texts.append(
+            words(
+                "It cost {spent:usd} so far; one more block of each costs {next:usd}.", spent=found.spent_usd,
+                next=found.next_block_usd,
+            )
+        )  # fmt: skip
+    if found.loss_apart is not None:
+        texts.append(words("The loss curves are {pct:pct} apart at most.", pct=100 * found.loss_apart))
+    elif found.first.losses or found.second.losses:
+        texts.append(words("The losses could not be compared: too few steps tell one in both."))
+    if found.accepted:
+        texts.append(words("Accepted differences: {names:list}.", names=found.accepted))
+    return texts
 
 
 def standing_line(found: Paired, words: Words) -> str:

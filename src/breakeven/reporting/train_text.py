@@ -17,50 +17,75 @@ from breakeven.stats.information import HOST_LOG_SD
 if TYPE_CHECKING:
     from breakeven.bench.failures import Failure
     from breakeven.bench.report import TrainReport
-    from breakeven.bench.training import Speed, Times
     from breakeven.reporting.terminal import Style
 
 _BAR = 20
 _WORTH_SAYING = 0.02
+_SEEN = 0.0005
+"""Share of the time below which a part is not told."""
 
 
 def train_text(report: TrainReport, words: Words, style: Style) -> str:
     """The state, the speed, the time and money by what they went for, and what to mind."""
-    offers = {} if report.offer is None else {report.offer.id: report.offer}
-    words = Words(words.locale, offers)
-    framework = formats.printable(report.training.framework or "")
-    title = words("Training {run}", run=report.run)
-    lines = [style.strong(f"{title} ({framework})" if framework else title), ""]
-    lines.extend(wrapped(_state(report, words)))
-    if report.why_void is not None:
-        lines.extend(wrapped(words("Void: {reason}", reason=words.reason(report.why_void))))
-    speed, times = report.training.speed, report.training.times
-    if speed is not None:
-        lines.extend(["", *_speed(report, speed, words)])
-    if times is not None and times.wall_s > 0:
-        lines.extend(["", *_times(times, report, words, style)])
-    lines.extend(_bottleneck(report, words))
-    lines.extend(_money(report, words))
-    lines.extend(_failures(report, words))
-    lines.extend(_notes(report, words))
+    words = words_of(report, words)
+    lines = [style.strong(title_of(report, words)), ""]
+    lines.extend(line for text in state_texts(report, words) for line in wrapped(text))
+    rows = speed_rows(report, words)
+    if rows:
+        width = max(len(name) for name, _ in rows)
+        lines.extend(["", *(f"  {name:<{width}}  {value}" for name, value in rows)])
+    lines.extend(line for text in speed_texts(report, words) for line in wrapped(text))
+    lines.extend(_times(report, words, style))
+    for texts in (bottleneck_texts(report, words), money_texts(report, words)):
+        lines.extend(["", *wrapped(" ".join(texts))] if texts else [])
+    failed = failure_texts(report, words)
+    lines.extend(["", *(line for text in failed for line in wrapped(text))] if failed else [])
+    notes = note_texts(report, words)
+    if notes:
+        told = (line for note in notes for line in wrapped(note, "  - ", "    "))
+        lines.extend(["", f"  {words('Mind:')}", *told])
     if report.paired is not None:
         lines.extend(["", *paired_text(report.paired, words, style).splitlines()])
+    lines.append("")
+    lines.extend(line for text in end_texts(report, words) for line in wrapped(text))
+    return formats.unbroken("\n".join(lines) + "\n", words.locale)
+
+
+def words_of(report: TrainReport, words: Words) -> Words:
+    """The words that know the offer of a training."""
+    return Words(words.locale, {} if report.offer is None else {report.offer.id: report.offer})
+
+
+def title_of(report: TrainReport, words: Words) -> str:
+    """The run, and what trained."""
+    framework = formats.printable(report.training.framework or "")
+    title = words("Training {run}", run=report.run)
+    return f"{title} ({framework})" if framework else title
+
+
+def state_texts(report: TrainReport, words: Words) -> list[str]:
+    """How it stands or ended, and why it tells nothing where it is void."""
+    void = [] if report.why_void is None else [words("Void: {reason}", reason=words.reason(report.why_void))]
+    return [_state(report, words), *void]
+
+
+def end_texts(report: TrainReport, words: Words) -> list[str]:
+    """Why it was not compared, where it is, and what rests on it."""
+    texts = []
     if report.not_compared is not None:
-        lines.extend(["", *wrapped(words("Not compared: {text}", text=words.error(report.not_compared)))])
-    lines.extend(["", *wrapped(words("Recorded in {folder}.", folder=formats.printable(str(report.folder))))])
+        texts.append(words("Not compared: {text}", text=words.error(report.not_compared)))
+    texts.append(words("Recorded in {folder}.", folder=formats.printable(str(report.folder))))
     if report.recorded:
-        lines.extend(
-            wrapped(
-                words.count(
-                    len(report.recorded),
-                    "Decisions rest on it from now on: {n} measurement.",
-                    "Decisions rest on it from now on: {n} measurements.",
-                )
+        texts.append(
+            words.count(
+                len(report.recorded),
+                "Decisions rest on it from now on: {n} measurement.",
+                "Decisions rest on it from now on: {n} measurements.",
             )
         )
     if report.not_recorded is not None:
-        lines.extend(wrapped(words("Decisions do not rest on it: {text}", text=words.error(report.not_recorded))))
-    return formats.unbroken("\n".join(lines) + "\n", words.locale)
+        texts.append(words("Decisions do not rest on it: {text}", text=words.error(report.not_recorded)))
+    return texts
 
 
 def _state(report: TrainReport, words: Words) -> str:
@@ -83,7 +108,12 @@ def _state(report: TrainReport, words: Words) -> str:
     return words("Its recording has no end: the machine or the watch was lost.")
 
 
-def _speed(report: TrainReport, speed: Speed, words: Words) -> list[str]:
+def speed_rows(report: TrainReport, words: Words) -> list[tuple[str, str]]:
+    """What the training's speed is called, and its values."""
+    speed = report.training.speed
+    if speed is None:
+        return []
+
     def seconds(value: float) -> str:
         unit, shown = ("s", value) if value >= 1 else ("ms", 1000 * value)
         return f"{formats.significant(shown, 3, words.locale)}{formats.NO_BREAK_SPACE}{unit}"
@@ -105,31 +135,49 @@ def _speed(report: TrainReport, speed: Speed, words: Words) -> list[str]:
     if report.training.peak_memory_bytes is not None:
         peak = formats.scaled(float(f"{report.training.peak_memory_bytes:.3g}"), "B", words.locale)
         rows.append((words("memory"), words("{peak} on one GPU at most", peak=peak)))
-    width = max(len(name) for name, _ in rows)
-    lines = [f"  {name:<{width}}  {value}" for name, value in rows]
-    text = words("{steps:number} steps count, the first of each attempt left out ({warm_up:number}).",
-                 steps=speed.steps, warm_up=speed.warm_up)  # fmt: skip
-    return [*lines, *wrapped(text)]
+    return rows
 
 
-def _times(times: Times, report: TrainReport, words: Words, style: Style) -> list[str]:
+def speed_texts(report: TrainReport, words: Words) -> list[str]:
+    """How many steps the speed is of."""
+    speed = report.training.speed
+    if speed is None:
+        return []
+    return [
+        words(
+            "{steps:number} steps count, the first of each attempt left out ({warm_up:number}).",
+            steps=speed.steps, warm_up=speed.warm_up,
+        )
+    ]  # fmt: skip
+
+
+def time_rows(report: TrainReport, words: Words) -> list[tuple[str, float, float]]:
+    """Each part of the paid time by name, in seconds and as a share; parts that nobody sees are left out."""
+    times = report.training.times
+    if times is None or times.wall_s <= 0:
+        return []
+    told = ((name, getattr(times, name)) for name in TRAIN_PARTS)
+    return [
+        (words(TRAIN_PARTS[name]), seconds, seconds / times.wall_s)
+        for name, seconds in told
+        if seconds >= _SEEN * times.wall_s
+    ]
+
+
+def _times(report: TrainReport, words: Words, style: Style) -> list[str]:
     """Each part of the paid time: seconds, share, money, and a bar."""
     head = [words("where the time went"), "s", "%", *(["$"] if report.usd_per_h is not None else []), " " * _BAR]
     rows = []
-    for name, told in TRAIN_PARTS.items():
-        seconds = getattr(times, name)
-        if seconds < 0.0005 * times.wall_s:
-            continue
-        share = seconds / times.wall_s
-        row = [words(told), formats.significant(seconds, 3, words.locale), formats.number(100 * share, 0, words.locale)]
+    for name, seconds, share in time_rows(report, words):
+        row = [name, formats.significant(seconds, 3, words.locale), formats.number(100 * share, 0, words.locale)]
         if report.usd_per_h is not None:
             row.append(formats.cents(report.usd_per_h * seconds / 3600, words.locale))
         bar = ("━" if style.has_unicode else "=") * round(_BAR * share)
         rows.append([*row, f"{bar:<{_BAR}}"])
-    return ["  " + line.rstrip() for line in table_of(rows, head, style)]
+    return ["", *("  " + line.rstrip() for line in table_of(rows, head, style))] if rows else []
 
 
-def _bottleneck(report: TrainReport, words: Words) -> list[str]:
+def bottleneck_texts(report: TrainReport, words: Words) -> list[str]:
     """What limits the steps, and what it would save not to wait."""
     found = report.bottleneck
     if found is None:
@@ -151,10 +199,11 @@ def _bottleneck(report: TrainReport, words: Words) -> list[str]:
         lines.append(text + ".")
     if found.gpu_busy is None:
         lines.append(words("Nobody saw what the GPUs did, so what limits the rest is unknown."))
-    return ["", *wrapped(" ".join(lines))]
+    return lines
 
 
-def _failures(report: TrainReport, words: Words) -> list[str]:
+def failure_texts(report: TrainReport, words: Words) -> list[str]:
+    """Why attempts ended, why it failed, and how many runs of its plan succeeded."""
     lines = [
         words("Attempt {n} ended: {what}.", n=place, what=_failure(one, words))
         for place, one in enumerate(report.interruptions, 1)
@@ -171,7 +220,7 @@ def _failures(report: TrainReport, words: Words) -> list[str]:
                 n=rate.attempts, k=rate.accepted, low=100 * rate.low, high=100 * rate.high,
             )
         )  # fmt: skip
-    return ["", *(line for told in lines for line in wrapped(told))] if lines else []
+    return lines
 
 
 def _failure(one: Failure, words: Words) -> str:
@@ -187,7 +236,8 @@ def _failure(one: Failure, words: Words) -> str:
     return text
 
 
-def _money(report: TrainReport, words: Words) -> list[str]:
+def money_texts(report: TrainReport, words: Words) -> list[str]:
+    """What the run cost, and a million tokens."""
     if report.usd is None:
         return []
     text = words("The run cost {usd:usd}", usd=report.usd)
@@ -196,10 +246,11 @@ def _money(report: TrainReport, words: Words) -> list[str]:
     lines = [text + "."]
     if report.usd_per_m_tokens is not None:
         lines.append(words("A million tokens cost {usd:usd}.", usd=report.usd_per_m_tokens))
-    return ["", *wrapped(" ".join(lines))]
+    return lines
 
 
-def _notes(report: TrainReport, words: Words) -> list[str]:
+def note_texts(report: TrainReport, words: Words) -> list[str]:
+    """What to mind of it."""
     notes = [_difference(name, told, words) for name, told in report.differences.items()]
     notes.extend(words.reason(one) for one in dict.fromkeys((*report.notes, *_machine_notes(report))))
     training = report.training
@@ -228,9 +279,7 @@ def _notes(report: TrainReport, words: Words) -> list[str]:
         )
         if training.speed.tokens_per_s is None:
             notes.append(words("Tokens were not counted, so decisions cannot rest on this run."))
-    if not notes:
-        return []
-    return ["", f"  {words('Mind:')}", *(line for note in notes for line in wrapped(note, "  - ", "    "))]
+    return notes
 
 
 def _machine_notes(report: TrainReport) -> tuple[Reason, ...]:

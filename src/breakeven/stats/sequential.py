@@ -142,6 +142,17 @@ def settle(
     )  # fmt: skip
 
 
+def course(a: Sequence[float], b: Sequence[float], break_even: float, *, looks: int = 40) -> list[Settlement]:
+    """How a comparison stood after each of some looks, evenly apart, that already had an interval; to be drawn.
+
+    a, b, break_even : as in `settle`.
+    """
+    most = min(len(a), len(b))
+    counts = dict.fromkeys(most * place // looks for place in range(1, looks + 1))
+    stood = (settle(a[:count], b[:count], break_even) for count in counts if count)
+    return [one for one in stood if one.high < inf]
+
+
 def _block_length(memory: float) -> int:
     """Steps of a block: at least three memories and at least twenty, rounded up to a coarse grid.
 

@@ -15,7 +15,8 @@ from breakeven.actions.offers import OfferFilter, check_book, gpu_of, history_of
 from breakeven.actions.predict import predict
 from breakeven.actions.rent_or_api import rent_or_api
 from breakeven.actions.replay import show_run
-from breakeven.actions.runs import list_runs
+from breakeven.actions.runs import about_of, kind_of, list_runs
+from breakeven.actions.training import show_training
 from breakeven.actions.visitors import job_of_visitor, run_of_visitor
 from breakeven.decisions.caveats import DAYS_UNTIL_STALE
 from breakeven.documents import Given
@@ -35,11 +36,13 @@ from breakeven.reporting.json_documents import (
 from breakeven.reporting.offers_documents import history_document, offers_document, warnings_document
 from breakeven.reporting.prediction_text import prediction_document
 from breakeven.reporting.rent_or_api_documents import rent_or_api_document
-from breakeven.reporting.replay_documents import replay_document
+from breakeven.reporting.replay_documents import paired_document, replay_document
+from breakeven.reporting.train_documents import train_document
 from breakeven.reporting.words import Words
 from breakeven.web.asked import JSON, Answer
 from breakeven.web.deciding import Question, document_of
 from breakeven.web.importing import import_of
+from breakeven.web.training_page import paired_of
 
 if TYPE_CHECKING:
     from breakeven.evidence.record import Kind
@@ -257,8 +260,16 @@ def runs(asked: Asked) -> Answer:
 def run(asked: Asked) -> Answer:
     """`bench show --json`."""
     folder = run_of_visitor(asked.place["id"], asked.settings.runs)
+    if kind_of(about_of(folder)) == "train":
+        training = show_training(folder, runs=asked.settings.runs, store=asked.settings.store)
+        return answered(train_document(training, Words(asked.locale)))
     report = show_run(str(folder), runs=asked.settings.runs, store=asked.settings.store)
     return answered(replay_document(report, Words(asked.locale)))
+
+
+def paired(asked: Asked) -> Answer:
+    """`bench compare --json` of two trainings."""
+    return answered(paired_document(paired_of(asked)))
 
 
 def examples(_asked: Asked) -> Answer:

@@ -16,6 +16,7 @@ from breakeven.web import (
     rent_or_api_page,
     runs_page,
     texts,
+    training_page,
 )
 from breakeven.web.asked import JSON, Answer
 from breakeven.web.importing import AMOUNTS, SOURCES
@@ -201,8 +202,20 @@ API: tuple[Route, ...] = (
         told="What to ask a provider before you reserve: checklist --json",
         parameters=(_PROVIDER, _LOCALE, _DAY),
     ),
-    Route(path="/api/runs", run=api.runs, told="The replays there are: bench list --json", parameters=(_LOCALE,)),
-    Route(path="/api/runs/{id}", run=api.run, told="The numbers of a replay: bench show --json", parameters=(_LOCALE,)),
+    Route(path="/api/runs", run=api.runs, told="The runs there are: bench list --json", parameters=(_LOCALE,)),
+    Route(path="/api/runs/{id}", run=api.run, told="The numbers of a run: bench show --json", parameters=(_LOCALE,)),
+    Route(
+        path="/api/runs/{id}/against/{other}",
+        run=api.paired,
+        told="Two trainings against each other: bench compare --json",
+        parameters=(
+            _LOCALE,
+            Parameter(
+                "break_even", "ratio of the first's time over the second's at which both cost the same", "number"
+            ),
+            Parameter("accept", "accept that they differ in this", is_repeated=True),
+        ),
+    ),
     Route(path="/api/examples", run=api.examples, told="The example jobs, with their text", parameters=(_LOCALE,)),
     Route(path="/api/job.schema.json", run=api.job_schema, told="The JSON Schema of the job file"),
 )
@@ -228,8 +241,9 @@ PAGES: tuple[Route, ...] = (
     Route(path="/offers/import", run=offers_page.import_page, told="Bring a price book"),
     Route(path="/offers/import", method="POST", run=offers_page.import_report, told="What became of every row"),
     Route(path="/gpus/{gpu}", run=compare_page.gpu_page, told="One GPU with its sources", is_kept=True),
-    Route(path="/runs", run=runs_page.runs_page, told="Replays of servers"),
-    Route(path="/runs/{id}", run=runs_page.run_page, told="One replay"),
+    Route(path="/runs", run=runs_page.runs_page, told="Replays of servers, and trainings"),
+    Route(path="/runs/{id}", run=runs_page.run_page, told="One run"),
+    Route(path="/runs/{id}/against/{other}", run=training_page.paired_page, told="Two trainings as it settles"),
     Route(path="/evidence", run=evidence_page.evidence_page, told="What has been measured", is_kept=True),
     Route(path="/evidence/{id}", run=evidence_page.measurement_page, told="One measurement", is_kept=True),
     Route(path="/records", run=records_page.records_page, told="Decisions taken, decided again"),

@@ -1,11 +1,11 @@
-"""Replays of servers: what they measured, and what they cost."""
+"""Runs, and the replays among them: what they measured, and what they cost."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from breakeven.actions.replay import show_run
-from breakeven.actions.runs import list_runs
+from breakeven.actions.runs import about_of, kind_of, list_runs
 from breakeven.actions.visitors import run_of_visitor
 from breakeven.reporting import formats
 from breakeven.reporting.charts.serving_charts import latency_against_cost
@@ -13,6 +13,7 @@ from breakeven.reporting.replay_text import load_name, replay_remarks
 from breakeven.reporting.words import Words
 from breakeven.web.blocks import Cell, Column, Link, Notes, Page, Row, Table, Text, cells
 from breakeven.web.pictures import picture
+from breakeven.web.training_page import training_page
 
 if TYPE_CHECKING:
     from breakeven.bench.metrics import Spread
@@ -30,15 +31,16 @@ def runs_page(asked: Asked) -> Page:
     found = list_runs(asked.settings.runs)
     title = words("Runs")
     if not found:
-        empty = words("No runs yet. Measure your server, and the run is shown here:")
-        command = "breakeven bench serve --url http://HOST:PORT --model NAME"
+        empty = words("No runs yet. Measure your server or a training, and the run is shown here:")
+        command = "breakeven bench serve --url http://HOST:PORT --model NAME\nbreakeven bench train -- COMMAND"
         return Page(title=title, blocks=[Text(empty, "empty"), Text(command, "hint")], refreshes_s=LIVE_REFRESH_S)
     head = [
         Column(words("run")),
+        Column(words("kind")),
         Column(words("model")),
         Column(words("GPU")),
         Column(words("plan")),
-        Column(words("server")),
+        Column(words("server or command")),
         Column(words("started")),
     ]
     rows = [
@@ -46,10 +48,11 @@ def runs_page(asked: Asked) -> Page:
             [
                 Cell(str(one["run"]), href=asked.link(f"/runs/{one['run']}")),
                 *cells(
-                    formats.printable(str(one["model"])),
+                    words("{kind:code}", kind=one["kind"]),
+                    formats.printable(str(one["model"] or "")),
                     "" if one["gpu"] is None else words.gpu(one["gpu"]),
                     str(one["plan_digest"] or "")[:10],
-                    formats.printable(str(one["url"] or "")),
+                    formats.printable(str(one["url"] or one["command"] or ""))[:80],
                     _when(one["started"]),
                 ),
             ]
@@ -66,6 +69,8 @@ def _when(started: Any) -> str:
 def run_page(asked: Asked) -> Page:
     """The numbers of a run over its ladder; a void run says why first."""
     folder = run_of_visitor(asked.place["id"], asked.settings.runs)
+    if kind_of(about_of(folder)) == "train":
+        return training_page(asked, folder)
     report = show_run(str(folder), runs=asked.settings.runs, store=asked.settings.store)
     words = Words(asked.locale, report.offers)
     blocks: list[Block] = []

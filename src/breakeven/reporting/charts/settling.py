@@ -17,9 +17,9 @@ _MOST_ROWS = 60
 
 
 class Look(NamedTuple):
-    """How a paired benchmark stood after that many blocks: A's time over B's, and break-even."""
+    """How a paired benchmark stood after that many steps of each: A's time over B's, and break-even."""
 
-    blocks: int
+    steps: int
     low: float
     estimate: float
     high: float
@@ -27,7 +27,7 @@ class Look(NamedTuple):
 
 
 def settling(looks: Sequence[Look | tuple[int, float, float, float, float]], words: Words) -> Chart | None:
-    """The interval of the ratio after each block, and the break-even it is held against; None without a look."""
+    """The interval of the ratio after each look, and the break-even it is held against; None without a look."""
     seen = [Look(*look) for look in looks if isfinite(look[3])]
     if not seen:
         return None
@@ -38,9 +38,9 @@ def settling(looks: Sequence[Look | tuple[int, float, float, float, float]], wor
         title=words("The benchmark settles"),
         alt=_told(last, words),
         table=table(
-            (words("blocks"), words("low"), words("estimate"), words("high"), words("break-even")),
+            (words("steps"), words("low"), words("estimate"), words("high"), words("break-even")),
             [
-                (Cell(str(look.blocks), look.blocks), *(_cell(value, words) for value in look[1:]))
+                (Cell(str(look.steps), look.steps), *(_cell(value, words) for value in look[1:]))
                 for look in [*seen[:-1:every], last]
             ],
         ),
@@ -53,16 +53,16 @@ def _cell(value: float, words: Words) -> Cell:
 
 
 def _told(last: Look, words: Words) -> str:
-    values = {"blocks": last.blocks, "low": last.low, "high": last.high, "x": last.break_even}
+    values = {"steps": last.steps, "low": last.low, "high": last.high, "x": last.break_even}
     if last.low < last.break_even < last.high:
         return words(
-            "After {blocks} blocks the speedup is {low:ratio} to {high:ratio} times; break-even, {x:ratio}, lies "
-            "inside: not settled.",
+            "After {steps:number} steps of each the speedup is {low:ratio} to {high:ratio} times; break-even, "
+            "{x:ratio}, lies inside: not settled.",
             **values,
         )
     return words(
-        "After {blocks} blocks the speedup is {low:ratio} to {high:ratio} times; break-even, {x:ratio}, lies "
-        "outside: settled.",
+        "After {steps:number} steps of each the speedup is {low:ratio} to {high:ratio} times; break-even, {x:ratio}, "
+        "lies outside: settled.",
         **values,
     )
 
@@ -72,7 +72,7 @@ def _specification(seen: Sequence[Look], words: Words) -> dict[str, Any]:
     middle = [value for look in seen[len(seen) // 4 :] for value in (look.low, look.high)]
     every = [*middle, seen[-1].break_even, seen[-1].estimate]
     room = 0.12 * (max(every) - min(every) or max(every))
-    x = {"field": "blocks", "type": "quantitative"}
+    x = {"field": "steps", "type": "quantitative"}
     last = seen[-1]
     y = {"type": "quantitative"}
     return specification(
@@ -90,7 +90,7 @@ def _specification(seen: Sequence[Look], words: Words) -> dict[str, Any]:
                 "encoding": {"x": x, "y": {"field": "break_even", **y}},
             },
             {
-                "data": {"values": [{"blocks": seen[0].blocks, "break_even": last.break_even}]},
+                "data": {"values": [{"steps": seen[0].steps, "break_even": last.break_even}]},
                 "mark": {"type": "text", "align": "left", "dx": 4, "dy": -8, "color": "@mark", "fontWeight": "bold"},
                 "encoding": {
                     "x": x,
@@ -104,7 +104,7 @@ def _specification(seen: Sequence[Look], words: Words) -> dict[str, Any]:
         encoding={
             "x": {
                 "type": "quantitative", "scale": {"nice": False, "zero": False},
-                "axis": {"title": words("blocks"), "tickMinStep": 1, "tickCount": 6, "grid": False, "format": ",d"},
+                "axis": {"title": words("steps"), "tickMinStep": 1, "tickCount": 6, "grid": False, "format": ",d"},
             },
             "y": {
                 "type": "quantitative",
