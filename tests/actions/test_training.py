@@ -57,7 +57,7 @@ MADE_UP = """
 import sys
 from breakeven.bench.recorders.recording import open_writer
 count, seconds = int(sys.argv[1]), float(sys.argv[2])
-writer = open_writer(None, settings={"seed": 1, "global_batch": 8}, counting="non-padding")
+writer = open_writer(None, settings={"seed": 1, "global_batch": 8}, counting="non-padding", at_ns=10**15)
 at = 10**15
 for number in range(1, count + 1):
     at += round(1e9 * seconds * (1 + (number * 7919 % 13 - 6) / 100))

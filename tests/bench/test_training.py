@@ -123,3 +123,10 @@ def test_steps_are_kept_once_in_order(told: list[tuple[int, int]], warm_up: int)
     assert numbers == sorted(set(numbers))
     assert len(numbers) + found.rework_steps == sum(count for _, count in told)
     assert len(found.measured) <= len(found.kept)
+
+
+def test_steps_of_another_clock_than_the_watch_tell_their_own_time() -> None:
+    found = training_of([process(100, range(1, 11), has_end=True)], 1, start_ns=0, end_ns=5 * S)
+    assert found.times is not None
+    assert found.times.wall_s == pytest.approx(10)
+    assert found.times.start_s == 0.0

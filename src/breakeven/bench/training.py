@@ -149,6 +149,8 @@ def mean_half_width(seconds: Sequence[float]) -> float | None:
 
 
 def _times(attempts: Attempts, start_ns: int | None, end_ns: int | None) -> Times:
+    if end_ns is not None and end_ns < attempts.last.last_ns:  # another clock than that of the watch
+        start_ns = end_ns = None
     begin = attempts.first.begin_ns if start_ns is None else start_ns
     end = max(attempts.last.last_ns, begin) if end_ns is None else end_ns
     first, last = attempts.first.steps[0], attempts.last.steps[-1]

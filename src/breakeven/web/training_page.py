@@ -133,6 +133,10 @@ def paired_page(asked: Asked) -> Page:
         if error.code == "unknown-run":
             raise
         return Page(title=title, blocks=[Text(words.error(error), "warning"), back], status=422)
+    gpus = [arm.gpu for arm in (found.first, found.second)]
+    about = title
+    if gpus[0] is not None and gpus[1] is not None:
+        title = words("{a} against {b}", a=words.gpu(gpus[0]), b=words.gpu(gpus[1]))
     one = found.settlement
     role = "plain" if one.verdict == "not-settled" else "verdict"
     blocks: list[Block] = [Text(standing_line(found, words), "verdict" if role == "verdict" else "plain")]
@@ -149,4 +153,4 @@ def paired_page(asked: Asked) -> Page:
     blocks.extend(Text(text) for text in paired_texts(found, words))
     blocks.append(back)
     is_live = one.verdict == "not-settled" and (found.first.is_running or found.second.is_running)
-    return Page(title=title, blocks=blocks, refreshes_s=LIVE_REFRESH_S if is_live else None)
+    return Page(title=title, about=about, blocks=blocks, refreshes_s=LIVE_REFRESH_S if is_live else None)
