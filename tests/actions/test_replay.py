@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+import tokenizers
 
 from breakeven import decide
 from breakeven.actions.replay import RunOptions, bench_serve
@@ -280,3 +281,26 @@ def test_replays_settle_by_the_prices_of_their_gpus(
     )
     assert compare_replays(slow.run, fast.run, runs=runs).steps[0]["settlement"].verdict == "b"
     assert compare_replays(slow.run, fast.run, runs=runs, break_even=50.0).steps[0]["settlement"].verdict == "a"
+
+
+def test_a_replay_is_drawn_and_its_tokens_counted_a_third_way(
+    socket_enabled: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    many = Changes(model="tiny", concurrency=(1, 4), requests=30, max_tokens=8, input_tokens=6, ramp_s=0.05)
+    report = bench_serve(None, many, url=url(Scripted()), machine=Machine(usd_per_h=2.0), options=options(tmp_path))
+    model = tokenizers.Tokenizer(tokenizers.models.WordLevel({"of": 0, "?": 1}, unk_token="?"))
+    model.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    model.save(str(tmp_path / "tokenizer.json"))
+    show = ["bench", "show", report.run, "--runs", str(tmp_path / "runs")]
+    plots = tmp_path / "plots"
+    assert main([*show, "--json", "--tokenizer", str(tmp_path / "tokenizer.json"), "--plots", str(plots)]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert [step["output_tokens"]["tokenizer"] for step in document["steps"]] == [240, 240]
+    assert {one.name for one in plots.iterdir()} >= {"latency-against-throughput.svg", "first-token.svg"}
+    assert main([*show, "--tokenizer", str(tmp_path / "tokenizer.json")]) == 0
+    assert "240 by the tokenizer" in capsys.readouterr().out
+    (tmp_path / "tokenizer.json").write_text("{}")
+    assert main([*show, "--tokenizer", str(tmp_path / "tokenizer.json")]) == 2
+    assert "no tokenizer" in capsys.readouterr().err
+    (tmp_path / "file").touch()
+    assert main([*show, "--plots", str(tmp_path / "file" / "x")]) == 1

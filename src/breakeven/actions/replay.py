@@ -171,13 +171,20 @@ def _resumed(options: RunOptions, machine: Machine, url: str | None) -> _Begun:
 
 
 def show_run(
-    name: str, *, runs: str | None = None, allows_commands: bool = False, store: str | None = None
+    name: str,
+    *,
+    runs: str | None = None,
+    allows_commands: bool = False,
+    store: str | None = None,
+    tokenizer: str | None = None,
 ) -> ReplayReport:
     """A run that was made, its numbers made again and priced as of today.
 
-    Raises: InputError `unknown-run`.
+    tokenizer : a `tokenizer.json` that the tokens of the answers are counted by too.
+
+    Raises: InputError `unknown-run`, `bad-tokenizer`; ExternalError `missing-extra`.
     """
-    report = report_of(find_run(name, runs), allows_commands=allows_commands)
+    report = report_of(find_run(name, runs), allows_commands=allows_commands, tokenizer=tokenizer)
     return _priced(report, Machine(**report.about["machine"]), (), store)
 
 

@@ -10,6 +10,7 @@ from breakeven.actions.runs import about_of, find_run, read_json
 from breakeven.bench.report import Machine, ReplayComparison, ReplayReport
 from breakeven.bench.results import request_times, run_steps, why_void
 from breakeven.bench.telemetry import TELEMETRY_NAME, read_telemetry
+from breakeven.bench.token_counts import TokenCounter
 from breakeven.documents import read_text
 from breakeven.errors import InputError, Reason
 from breakeven.jobs.plan import read_plan
@@ -26,13 +27,23 @@ if TYPE_CHECKING:
 _CLOCK_ERROR_MS = 5.0
 
 
-def report_of(run: Path, *, allows_commands: bool = False, prompts: Sequence[Prompt] | None = None) -> ReplayReport:
-    """The numbers of a run, made again from its recordings."""
+def report_of(
+    run: Path,
+    *,
+    allows_commands: bool = False,
+    prompts: Sequence[Prompt] | None = None,
+    tokenizer: str | None = None,
+) -> ReplayReport:
+    """The numbers of a run, made again from its recordings.
+
+    tokenizer : a `tokenizer.json` that the tokens of the answers are counted by too.
+    """
     about = about_of(run)
     plan = read_plan((run / "plan.yaml").read_text(encoding="utf-8"), file=str(run / "plan.yaml"))
     if prompts is None:
         prompts, _ = prompts_of(plan, about)
-    steps = run_steps(run, plan, prompts, allows_commands=allows_commands)
+    counter = None if tokenizer is None else TokenCounter(tokenizer)
+    steps = run_steps(run, plan, prompts, allows_commands=allows_commands, saw=counter)
     calibration = read_json(run / "calibration.json")
     void = why_void(steps)
     if not steps:
@@ -41,6 +52,7 @@ def report_of(run: Path, *, allows_commands: bool = False, prompts: Sequence[Pro
         run=run.name, folder=run, plan=plan, about=about, steps=steps, why_void=void, calibration=calibration,
         server=read_json(run / "server.json") or about.get("server") or {},
     )  # fmt: skip
+    report.tokenizer_tokens = {} if counter is None else counter.by_step
     error = ((calibration or {}).get("stamp_error_ms") or {}).get("p99")
     if report.why_void is None and report.stamps == "clock" and error is not None and error > _CLOCK_ERROR_MS:
         report.why_void = Reason("client-late", lateness_ms=error, share_pct=100.0)

@@ -57,6 +57,8 @@ class ReplayReport:
     stopped_by: str | None = None
     calibration: dict[str, Any] | None = None
     server: dict[str, Any] = field(default_factory=dict)
+    tokenizer_tokens: dict[int, int | None] = field(default_factory=dict)
+    """Output tokens of each step by a tokenizer, where one was asked; None where the answers were not kept."""
     telemetry: Summary | None = None
     """What GPUs and machine did meanwhile, where the server runs on this machine."""
     costs: list[TokenCost] = field(default_factory=list)

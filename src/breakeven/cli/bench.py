@@ -73,6 +73,10 @@ def add_arguments(parser: ArgumentParser, locale: Locale) -> None:
     showing.add_argument("id", metavar="RUN", help=translated("the id of a run, its beginning, or its folder", locale))
     told = translated("let checks of the plan run programs", locale)
     showing.add_argument("--allow-commands", action="store_true", help=told)
+    told = translated("draw the replay into this folder (SVG; needs the extra report)", locale)
+    showing.add_argument("--plots", metavar="FOLDER", help=told)
+    told = translated("count the tokens of the answers by this tokenizer.json too (needs the extra tokens)", locale)
+    showing.add_argument("--tokenizer", metavar="F", help=told)
     add_store_option(showing, locale)
     showing.set_defaults(run=run_show)
     comparing = add(
@@ -399,9 +403,31 @@ def run_show(arguments: Any) -> int:
 
         return tell_training(show_training(folder, runs=arguments.runs, store=arguments.store), arguments)
     report = show_run(
-        arguments.id, runs=arguments.runs, allows_commands=arguments.allow_commands, store=arguments.store
-    )
+        arguments.id, runs=arguments.runs, allows_commands=arguments.allow_commands, store=arguments.store,
+        tokenizer=arguments.tokenizer,
+    )  # fmt: skip
+    if arguments.plots is not None:
+        _write_plots(report, arguments)
     return _report(report, arguments)
+
+
+def _write_plots(report: Any, arguments: Any) -> None:
+    """Draw a replay into a folder, one SVG for each chart."""
+    from pathlib import Path  # noqa: PLC0415
+
+    from breakeven.actions.writing import write_whole  # noqa: PLC0415
+    from breakeven.errors import ExternalError  # noqa: PLC0415
+    from breakeven.reporting.charts.drawing import draw  # noqa: PLC0415
+    from breakeven.reporting.charts.replay_charts import charts_of  # noqa: PLC0415
+    from breakeven.reporting.words import Words  # noqa: PLC0415
+
+    folder, words = Path(arguments.plots), Words(arguments.locale, report.offers)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ExternalError("file-failed", file=str(folder), problem=error.strerror or str(error)) from None
+    for chart in charts_of(report, words):
+        write_whole(folder / f"{chart.name}.svg", draw(chart, words.locale, "light").encode())
 
 
 def run_compare(arguments: Any) -> int:

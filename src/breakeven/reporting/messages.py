@@ -206,6 +206,7 @@ ERRORS: dict[str, tuple[str, str | None]] = {
     "not-a-folder": ("this is not a folder.", "Name the folder whose disk is to be measured."),
     "folder-not-writable": ("no file can be written here: {problem}.", "Name another folder with --folder."),
     "bad-download-url": ("{text:quoted} is not an address to download from.", "Write http://... or https://..."),
+    "bad-tokenizer": ("this is no tokenizer ({problem:quoted}).", "Give the tokenizer.json of the model that was served."),
     "missing-extra": ("this needs an extra that is not installed.", "Install it: pip install 'breakeven[{extra}]'."),
     "cell-not-one": ("a column comes from exactly one of value, from and text.", None),
     "bad-skip-rule": ("a rule to skip rows is {{when: {{COLUMN: VALUE}}, reason: WORD}}.", None),

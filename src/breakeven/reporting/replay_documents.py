@@ -110,7 +110,11 @@ def _step(one: StepResult, report: ReplayReport, words: Words) -> dict[str, Any]
         "input_tokens": one.input_tokens,
         "cached_tokens": one.cached_tokens,
         "reasoning_tokens": one.reasoning_tokens,
-        "output_tokens": {"usage": one.output_tokens_usage, "events": one.output_tokens_events},
+        "output_tokens": {
+            "usage": one.output_tokens_usage,
+            "events": one.output_tokens_events,
+            "tokenizer": report.tokenizer_tokens.get(one.step),
+        },
         "output_tokens_per_s": one.output_tokens_per_s,
         "requests_per_s": one.requests_per_s,
         "goodput_per_s": one.goodput_per_s,

@@ -204,6 +204,25 @@ def _failures(report: ReplayReport, words: Words) -> list[str]:
     return lines
 
 
+def _tokenizer(report: ReplayReport, words: Words) -> list[str]:
+    """How a tokenizer counts the answers of the last step, against what the server and its events say."""
+    told = []
+    for step in report.steps[-1:]:
+        count = report.tokenizer_tokens.get(step.step)
+        if count is not None:
+            usage = words("unknown") if step.output_tokens_usage is None else f"{step.output_tokens_usage}"
+            told.append(
+                words(
+                    "Output tokens of the last step: {tokenizer} by the tokenizer, {usage} by the server, {events} "
+                    "events.",
+                    tokenizer=count, usage=usage, events=step.output_tokens_events,
+                )
+            )  # fmt: skip
+        elif report.tokenizer_tokens:
+            told.append(words("The answers were not kept, so no tokenizer can count them."))
+    return told
+
+
 def _gpus(report: ReplayReport, words: Words) -> list[str]:
     """What each GPU of this machine did meanwhile; nothing where there is none, or the server is elsewhere."""
     told = []
@@ -237,6 +256,7 @@ def _notes(report: ReplayReport, words: Words) -> list[str]:
         )
     notes.extend(dict.fromkeys(words.reason(caveat) for step in report.steps for caveat in step.caveats))
     notes.extend(_gpus(report, words))
+    notes.extend(_tokenizer(report, words))
     hidden = sum(step.unresolved_gaps for step in report.steps)
     if hidden:
         notes.append(
