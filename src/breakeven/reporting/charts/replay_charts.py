@@ -63,10 +63,10 @@ def _ladder(told: Sequence[_Point], speed: str, gap: str) -> dict[str, Any]:
     x, y = {"field": "rate", "type": "quantitative"}, {"field": "ms", "type": "quantitative"}
     texts = (
         {
-            "mark": {"type": "text", "align": "left", "dx": 9, "dy": -8, **halo},
+            "mark": {"type": "text", "align": "right", "dx": -6, "dy": -9, **halo},
             "encoding": {"x": x, "y": y, "text": {"field": "load"}},
         }
-        for halo in ({"stroke": "@paper", "strokeWidth": 4}, {})
+        for halo in ({"stroke": "@paper", "strokeWidth": 3, "strokeJoin": "round"}, {})
     )
     most_rate, most_ms = max(row[1] for row in told), max(row[2] for row in told)
     return specification(
@@ -82,15 +82,14 @@ def _ladder(told: Sequence[_Point], speed: str, gap: str) -> dict[str, Any]:
             *texts,
         ],
         height=240,
-        right=40,
         data={"values": rows},
         encoding={
             "x": {
-                "type": "quantitative", "scale": {"zero": True, "padding": 18},
+                "type": "quantitative", "scale": {"domain": [0, 1.06 * most_rate], "nice": False},
                 "axis": {"title": speed, "format": number_format(most_rate), "tickCount": 5, "grid": False},
             },
             "y": {
-                "type": "quantitative", "scale": {"zero": True, "padding": 18},
+                "type": "quantitative", "scale": {"domain": [0, 1.15 * most_ms], "nice": False},
                 "axis": {"title": gap, "format": number_format(most_ms), "tickCount": 5},
             },
         },
