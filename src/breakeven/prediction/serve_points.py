@@ -150,13 +150,13 @@ class Blocks:
         self._points: dict[int, Point | None] = {}
         self._places: dict[int, list[tuple[float, ...]]] = {}
 
-    def most_alike(self, identity: int, weights: Sequence[float], most: int) -> list[int]:
-        """The blocks that share most with a set-up of that identity wherever they lie, best first.
-
-        weights : how much each likeness counts (see `Kernel.weights`).
-        """
+    def most_alike(self, target: Point, kernel: Kernel, most: int) -> list[int]:
+        """The blocks that share most with a target wherever they lie, best first."""
+        weights = kernel.weights(target.shares)
         promises = [0.0] * len(self._rows)
-        for members, weight, value in zip(self._members, weights, self._register.identity(identity), strict=True):
+        for members, weight, value in zip(
+            self._members, weights, self._register.identity(target.identity), strict=True
+        ):
             if weight:
                 for block in members.get(value, ()):
                     promises[block] += weight

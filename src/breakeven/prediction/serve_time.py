@@ -166,11 +166,10 @@ class _Evidence:
         return told
 
     def _nearest_blocks(self, target: Point, most: int) -> list[int]:
-        shares = tuple(round(share, 1) for share in target.shares)  # how much each likeness counts hangs on them
-        ranked = self._ranked.get((target.identity, shares))
+        key = (target.identity, target.shares)  # how much each likeness counts hangs on what the time goes to
+        ranked = self._ranked.get(key)
         if ranked is None:
-            ranked = self._blocks.most_alike(target.identity, self._kernel.weights(shares), _RANKED)
-            self._ranked[target.identity, shares] = ranked
+            ranked = self._ranked[key] = self._blocks.most_alike(target, self._kernel, _RANKED)
         filled: list[int] = []
         for block in ranked:
             if self._blocks.has_points(block):
