@@ -83,3 +83,5 @@ result = trainer.train(resume_from_checkpoint=any(out.glob("checkpoint-*")) or N
 if trainer.is_world_process_zero():
     trainer.save_state()
     (out / "metrics.json").write_text(json.dumps(result.metrics))
+if torch.distributed.is_initialized():  # left to the interpreter, gloo's threads may abort it
+    torch.distributed.destroy_process_group()
