@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 def record_training(report: TrainReport, job: Job, machine: Machine, store: str | None = None) -> list[str]:
     """Keep a training's speed and memory as a measurement of the job; its id.
 
-    Raises: InputError where the job cannot be predicted for, no tokens were counted, or the numbers are impossible.
+    Raises: InputError where the job cannot be predicted for, no tokens were counted, more processes trained than
+    GPUs are told, or the numbers are impossible.
     """
     speed = report.training.speed
     if report.why_void is not None or speed is None:
@@ -25,6 +26,10 @@ def record_training(report: TrainReport, job: Job, machine: Machine, store: str 
         raise InputError("plan-not-followed", names=tuple(report.differences))
     if speed.tokens_per_s is None:
         raise InputError("tokens-not-counted", framework=report.training.framework or "")
+    if report.training.world > machine.gpus:
+        raise InputError(
+            "processes-beyond-gpus", key="--gpus", processes=report.training.world, gpus=machine.gpus
+        )  # fmt: skip
     peak = report.training.peak_memory_bytes
     results = Results(
         tokens_per_s=speed.tokens_per_s / machine.gpus, peak_memory_gb=None if peak is None else peak / 1e9

@@ -314,8 +314,10 @@ def paired_text(found: Paired, words: Words, style: Style) -> str:
         )  # fmt: skip
         lines.extend(wrapped(text))
     if found.spent_usd is not None:
-        text = words("It cost {spent:usd} so far; one more block of each costs {next:usd}.", spent=found.spent_usd,
-                     next=found.next_block_usd)  # fmt: skip
+        text = words("It cost {spent:usd} so far.", spent=found.spent_usd)
+        if found.next_block_usd is not None:
+            text = words("It cost {spent:usd} so far; one more block costs {next:usd}.", spent=found.spent_usd,
+                         next=found.next_block_usd)  # fmt: skip
         lines.extend(wrapped(text))
     if found.loss_apart is not None:
         lines.extend(wrapped(words("The loss curves are {pct:pct} apart at most.", pct=100 * found.loss_apart)))
