@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +19,14 @@ from breakeven.actions.train_plan import bench_plan, content_digest, load_train_
 from breakeven.actions.training import TrainOptions, bench_train, show_training
 from breakeven.actions.training_import import import_training
 from breakeven.bench.report import Machine
+from breakeven.bench.session import write_owned
 from breakeven.cli.main import main
-from breakeven.errors import InputError
+from breakeven.errors import ExternalError, InputError
 from breakeven.jobs.locking import written_plan
 from breakeven.jobs.train_plan import TrainPlan
+from breakeven.reporting.terminal import Style
+from breakeven.reporting.train_text import train_text
+from breakeven.reporting.words import Words
 from tests.bench.fake_nvml import FakeGpu, FakeNvml
 
 A100, H100 = "nvidia-a100-sxm-80gb", "nvidia-h100-sxm-80gb"
@@ -289,6 +295,123 @@ def test_without_gpus_that_is_noted_and_the_rest_recorded(runs: str, capsys: pyt
     document = json.loads(capsys.readouterr().out)
     assert document["bottleneck"]["shares"]["unknown"] > 0.5
     assert document["notes"][0]["text"]
+
+
+def test_gpus_that_are_named_are_as_many_as_are_seen(runs: str, book: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pynvml", FakeNvml([FakeGpu(gpu_pct=60), FakeGpu(gpu_pct=60)]))
+    named = trained(runs, loop(10, 0.001), machine=Machine(gpu=H100), offers=[book])
+    assert (named.about["machine"]["gpus"], named.usd_per_h) == (2, 4.0)
+    told = trained(runs, loop(10, 0.001), machine=Machine(gpu=H100), offers=[book], options={"gpus": 1})
+    assert (told.about["machine"]["gpus"], told.usd_per_h) == (1, 2.0)
+
+
+def test_more_processes_than_gpus_are_no_evidence(
+    runs: str, job: Path, book: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "8")
+    common: dict[str, Any] = {"machine": Machine(job=str(job), gpu=A100), "offers": [book]}
+    common["store"] = f"sqlite:///{tmp_path / 'store.sqlite'}"
+    report = trained(runs, loop(30, 0.002), **common)
+    assert (report.recorded, report.not_recorded.code) == ([], "processes-beyond-gpus")
+    assert [one.code for one in report.notes][-1] == "more-processes-than-gpus"
+    text = train_text(report, Words("en"), Style())
+    assert "8 processes trained, and the price is that of 1 GPUs" in " ".join(text.split())
+    report = trained(runs, loop(30, 0.002), options={"gpus": 8}, **common)
+    row = show_evidence(report.recorded[0], store=common["store"])
+    assert row.results["tokens_per_s_per_gpu"] == pytest.approx(report.training.speed.tokens_per_s / 8)
+
+
+def test_spending_is_not_limited_where_the_price_is_unknown(runs: str) -> None:
+    with pytest.raises(InputError) as caught:
+        trained(runs, loop(10, 0.001), options={"usd": 1.0})
+    assert (caught.value.code, caught.value.key) == ("no-spend-price", "--spend-limit")
+    assert not Path(runs).exists()
+
+
+def test_a_loss_that_is_no_number_is_told_as_json(runs: str, capsys: pytest.CaptureFixture[str]) -> None:
+    command = loop(40, 0.001)
+    command[2] = command[2].replace("loss=5.0 / (number + 1) ** 0.3", "loss=float('nan')")
+    lost, sound = trained(runs, command), trained(runs, loop(40, 0.001))
+    assert main(["bench", "show", lost.run, "--runs", runs, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["losses"][0] == [1, None]
+    with pytest.raises(InputError) as caught:
+        compare_pair(sound.run, lost.run, Against(break_even=1.5, runs=runs))
+    assert caught.value.code == "losses-differ"
+
+
+def test_a_run_without_steps_is_compared_without_a_price_of_more(runs: str, capsys: Any) -> None:
+    none = trained(runs, [sys.executable, "-c", "pass"], machine=Machine(usd_per_h=1.0))
+    some = trained(runs, loop(30, 0.001), machine=Machine(usd_per_h=2.0))
+    assert main(["bench", "compare", none.run, some.run, "--runs", runs]) == 0
+    assert "so far.\n" in capsys.readouterr().out
+
+
+def test_a_run_that_was_copied_without_its_job_is_compared(runs: str, job: Path, book: Path, tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path / 'store.sqlite'}"
+    common: dict[str, Any] = {"machine": Machine(job=str(job), gpu=A100), "offers": [book], "store": store}
+    one, two = trained(runs, loop(30, 0.002), **common), trained(runs, loop(30, 0.002), **common)
+    against = Against(runs=runs, offers=[book])
+    found = compare_pair(one.run, two.run, against)
+    assert found.work_usd is not None
+    moved = job.rename(tmp_path / "elsewhere.yaml")
+    assert compare_pair(one.run, two.run, against).work_usd is None
+    assert compare_pair(one.run, two.run, replace(against, job=str(moved))).work_usd == found.work_usd
+
+
+def test_other_runs_that_are_damaged_do_not_keep_back_a_report(runs: str, job: Path, tmp_path: Path) -> None:
+    path = tmp_path / "plan.yaml"
+    path.write_text(written_plan(bench_plan(job, steps=30)))
+    damaged = trained(runs, loop(30, 0.001), plan_path=path)
+    recording = next(damaged.folder.glob("steps-*.jsonl"))
+    recording.write_text(recording.read_text() + '{"at":"step","t":2,"n":"many"}\n')
+    report = trained(runs, loop(30, 0.001), plan_path=path)
+    assert (report.success.accepted, report.success.attempts) == (1, 1)
+
+
+def test_a_full_disk_does_not_keep_back_a_report(runs: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Path, text: str) -> None:
+        if path.name == "result.json":
+            raise ExternalError("no-space", text=str(path), problem="No space left on device")
+        write_owned(path, text)
+
+    monkeypatch.setattr("breakeven.actions.training.write_owned", full)
+    assert trained(runs, loop(30, 0.001)).training.speed is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "status"),
+    [
+        ("watch.jsonl", '{"t":1}\n{"at":"start","t":1}\n{"at":"end","t":2,"attempt":[1]}\n', 0),
+        ("watch.jsonl", '{"at":"start","t":1,"pid":99999999999999999999999}\n', 0),
+        ("watch.jsonl", '{"at":"start","t":1,"pid":0}\n', 0),
+        ("result.json", "[1]", 0),
+        ("result.json", '{"recorded":3}', 0),
+        ("chunks.jsonl", '{"t":1,"size":"x"}\n', 0),
+        ("plan.yaml", "\udcff", 2),
+        ("run.json", '{"kind":"train"}', 2),
+        ("run.json", '{"kind":"train","machine":[1]}', 2),
+        ("run.json", '{"kind":"train","machine":{"gpus":1,"job":null,"gpu":null,"usd_per_h":"x"}}', 2),
+        ("run.json", '{"kind":"train","warm_up":"x","machine":{"gpus":1,"job":null,"gpu":null,"usd_per_h":1}}', 2),
+    ],
+)
+def test_what_others_wrote_into_a_run_is_no_surprise(
+    runs: str, name: str, text: str, status: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = trained(runs, loop(10, 0.001))
+    (report.folder / name).write_bytes(text.encode("utf-8", "surrogateescape"))
+    assert main(["bench", "show", str(report.folder), "--runs", runs]) == status
+    assert "still running" not in capsys.readouterr().out
+    assert main(["bench", "list", "--runs", runs]) == 0
+
+
+def test_a_run_of_another_machine_does_not_run_here(runs: str) -> None:
+    report = trained(runs, loop(10, 0.001))
+    (report.folder / "watch.jsonl").write_text(json.dumps({"at": "start", "t": 1, "pid": os.getpid(), "attempt": 1}))
+    about = report.folder / "run.json"
+    (report.folder / "watch.jsonl").write_text((report.folder / "watch.jsonl").read_text() + "\n")
+    assert show_training(report.folder).is_running
+    about.write_text(json.dumps(json.loads(about.read_text()) | {"host": "another"}))
+    assert not show_training(report.folder).is_running
 
 
 def test_every_attempt_that_failed_is_told(runs: str, job: Path, tmp_path: Path, capsys: Any) -> None:

@@ -7,12 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from breakeven.bench.recorders.loop import record_steps
+from breakeven.bench.recorders.recording import open_writer
 from breakeven.bench.steps import StepWriter, read_process, read_processes
 from breakeven.errors import InputError
 
@@ -76,9 +78,47 @@ def test_a_full_disk_does_not_end_the_training(capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().err.count("disk takes no more") == 1
 
 
+def test_a_full_disk_under_standard_error_does_not_end_it_either(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    writer = StepWriter(tmp_path)
+    os.close(writer._lines._file)
+    writer._lines._file = os.open("/dev/full", os.O_WRONLY)
+    with Path("/dev/full").open("w", buffering=1) as full:
+        monkeypatch.setattr(sys, "stderr", full)
+        writer.step(1)
+        (tmp_path / "file").touch()
+        assert open_writer(tmp_path / "file") is None
+        monkeypatch.undo()
+        with suppress(OSError):
+            full.close()
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        '"n":1,"tokens":"many"', '"n":1,"memory_bytes":"x"', '"n":1,"step_s":NaN', '"n":1,"step_s":Infinity',
+        '"n":1,"step_s":-1', '"n":1,"wait_ns":-1', '"n":Infinity', '"n":1,"loss":"low"',
+    ],
+)  # fmt: skip
+def test_numbers_that_are_none_are_damage(tmp_path: Path, told: str) -> None:
+    (tmp_path / "steps-0.jsonl").write_text('{"at":"begin","t":1}\n{"at":"step","t":2,' + told + "}\n")
+    with pytest.raises(InputError) as caught:
+        read_processes(tmp_path)
+    assert caught.value.code == "damaged-recording"
+
+
+def test_lines_of_no_time_and_folders_are_left_out(tmp_path: Path) -> None:
+    begin, late = '{"at":"begin","t":1}\n', '{"at":"step","t":1' + "0" * 400 + ',"n":1}\n'
+    (tmp_path / "steps-0.jsonl").write_text(begin + late)
+    (tmp_path / "steps-1.jsonl").mkdir()
+    assert [one.steps for one in read_processes(tmp_path)] == [[]]
+
+
 LOOP = """
 import sys, time
 from breakeven.bench.recorders.loop import record_steps
+from breakeven.bench.recorders.recording import open_writer
 with record_steps(sys.argv[1]) as steps:
     for batch in steps.data(range(100000)):
         time.sleep(0.001)

@@ -225,3 +225,15 @@ def test_looking_costs_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             sampler._look()
         spent_s = (time.thread_time() - begin) / 20
     assert spent_s < 0.02  # loosely: a test shares its machine; benchmarks/telemetry.py is strict
+
+
+def test_lines_that_are_no_telemetry_are_left_out(tmp_path: Path) -> None:
+    odd = [
+        {"at": "sample", "t": 1, "wall_ns": "x"}, {"at": "sample", "t": 2, "gpus": 3},
+        {"at": "sample", "t": 3, "gpus": [{"index": [1]}]}, {"at": "note", "t": 4, "code": ["no-gpu"]},
+    ]  # fmt: skip
+    path = tmp_path / "t"
+    path.write_text(
+        "".join(json.dumps(one) + "\n" for one in [*odd, {"at": "sample", "t": 5, "machine": {"cpu_pct": 1}}])
+    )
+    assert [one.at_ns for one in read_telemetry(path).samples] == [5]

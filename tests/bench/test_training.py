@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+from math import inf, nan
 
 import pytest
 from hypothesis import given
@@ -107,6 +108,13 @@ def test_losses_far_apart_are_told() -> None:
     assert (losses_apart(falling, stuck) or 0.0) > 0.5
     assert losses_apart(falling, {1: 5.0}) is None
     assert losses_apart({1: 0.0, 2: 0.0, 3: 0.0}, {1: 1.0, 2: 1.0, 3: 1.0}) == float("inf")
+
+
+def test_a_loss_that_ceased_to_be_a_number_is_as_far_apart_as_can_be() -> None:
+    falling = {step: 5.0 / step for step in range(1, 31)}
+    lost = {step: nan if step > 20 else loss for step, loss in falling.items()}
+    assert losses_apart(falling, lost) == losses_apart(lost, falling) == inf
+    assert losses_apart(falling, falling | {12: nan}) == 0.0  # a step that loss scaling left out
 
 
 @given(st.lists(st.tuples(st.integers(1, 30), st.integers(1, 12)), max_size=5), st.integers(0, 8))

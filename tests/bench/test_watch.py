@@ -45,6 +45,31 @@ def test_output_is_kept_and_shown_and_the_end_is_told(tmp_path: Path) -> None:
     assert read_lines(tmp_path / CHUNKS)[0][-1]["size"] == 8
 
 
+def test_output_that_nobody_takes_any_more_does_not_end_it(tmp_path: Path) -> None:
+    shown: list[bytes] = []
+
+    def show(got: bytes) -> None:
+        shown.append(got)
+        raise BrokenPipeError
+
+    watched = watch(
+        tmp_path, python("import time\nfor _ in range(4): print('x'); time.sleep(0.2)"), Limits(), echo=show
+    )
+    assert (watched.exit_status, len(shown)) == (0, 1)
+    assert (tmp_path / CONSOLE).read_text() == "x\n" * 4
+
+
+def test_a_training_that_cannot_be_asked_for_want_of_space_is_terminated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_arguments: object, **_more: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "touch", full)
+    watched = watch(tmp_path, python(LOOP, "1000"), Limits(time_s=1.0, grace_s=20))
+    assert (watched.stopped_by, watched.is_clean, watched.signal_number) == ("time", False, signal.SIGTERM)
+
+
 def test_a_command_that_fails_is_started_again_as_often_as_told(tmp_path: Path) -> None:
     code = "import pathlib, sys; p = pathlib.Path(sys.argv[1]); n = len(list(p.glob('try*'))); (p / f'try{n}').touch(); sys.exit(n < 2)"
     found = watch(tmp_path, python(code, str(tmp_path)), Limits(restarts=5))

@@ -74,6 +74,7 @@ def test_a_recording_agrees_with_the_trainer(kind: str, environment: Path, model
     assert inside_s == pytest.approx(metrics["train_runtime"], rel=0.15, abs=0.25)
     assert len([one for one in report.training.attempts.pauses if one.what == "checkpoint"]) == 2
     assert (report.training.settings["global_batch"], report.training.settings["seed"]) == (8, 0)
+    assert report.training.settings["checkpoint_every"] > 0
     assert report.training.speed is not None
     assert report.training.speed.counting == "non-padding"
 

@@ -48,3 +48,7 @@ def test_lists_and_scales() -> None:
     assert formats.percent(0.4, "en") == "0.4\u00a0%"
     assert formats.unbroken("a\u00a0b", "en") == "a b"
     assert formats.unbroken("a\u00a0b", "fr") == "a\u00a0b"
+
+
+def test_what_has_no_end_is_no_word() -> None:
+    assert (formats.percent(float("inf"), "en"), formats.percent(float("-inf"), "fr")) == ("∞\u00a0%", "-∞\u00a0%")

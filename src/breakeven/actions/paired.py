@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from breakeven.actions.job_files import load_job
@@ -20,7 +21,6 @@ from breakeven.stats.sequential import settle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from breakeven.bench.report import TrainReport
 
@@ -37,7 +37,8 @@ class Against:
 
     break_even : the ratio of A's time over B's at which both cost the same (default: from the prices of their GPUs);
     usd_per_h : what each machine costs; work_usd : what all work to come costs on A; warm_up : first steps of each to
-    leave out; accepts : differences that are known and accepted, by name; runs : where runs are kept.
+    leave out; accepts : differences that are known and accepted, by name; runs : where runs are kept; job : the job of
+    both, for a run that was copied here without its own.
     """
 
     break_even: float | None = None
@@ -46,6 +47,7 @@ class Against:
     warm_up: int | None = None
     accepts: Sequence[str] = ()
     runs: str | None = None
+    job: str | None = None
     offers: Sequence[str | Path] = ()
     store: str | None = None
 
@@ -79,7 +81,7 @@ def paired(a: Arm, b: Arm, against: Against) -> Paired:
         raise InputError("losses-differ", key="--accept", apart_pct=100 * apart, most_pct=100 * tolerance, text=b.name)
     break_even = _break_even(a, b, against)
     work_usd = against.work_usd if against.work_usd is not None else a.work_usd
-    step_usd = _step_usd(a, b)
+    step_usd = _step_usd([arm for arm in (a, b) if arm.is_running] or [a, b])
     share = step_usd / work_usd if step_usd is not None and work_usd else 0.0
     found = settle(a.steps, b.steps, break_even, step_share=share)
     is_priced = a.usd_per_h is not None and b.usd_per_h is not None
@@ -91,11 +93,11 @@ def paired(a: Arm, b: Arm, against: Against) -> Paired:
     )  # fmt: skip
 
 
-def _step_usd(a: Arm, b: Arm) -> float | None:
-    """What one more step on each costs [USD]."""
-    if a.usd_per_h is None or b.usd_per_h is None or not a.steps or not b.steps:
+def _step_usd(arms: Sequence[Arm]) -> float | None:
+    """What one more step on each costs [USD]; one that has ended costs no more while the other goes on."""
+    if any(arm.usd_per_h is None or not arm.steps for arm in arms):
         return None
-    return sum(arm.usd_per_h * sum(arm.steps) / len(arm.steps) for arm in (a, b) if arm.usd_per_h) / _SECONDS_PER_HOUR
+    return sum((arm.usd_per_h or 0.0) * sum(arm.steps) / len(arm.steps) for arm in arms) / _SECONDS_PER_HOUR
 
 
 def _break_even(a: Arm, b: Arm, against: Against) -> float:
@@ -153,17 +155,18 @@ def arm_of(report: TrainReport, against: Against, usd_per_h: float | None = None
         wall_s=0.0 if training.times is None else training.times.wall_s, gpu=machine.gpu, gpus=machine.gpus,
         offer=offer, digest=report.about.get("plan_digest"), settings=training.settings, versions=training.versions,
         losses=training.losses, loss_tolerance=None if report.plan is None else report.plan.loss_tolerance,
-        work_usd=_work_usd(report, machine, usd_per_h), is_running=report.is_running, stopped_by=report.stopped_by,
-        has_ended=attempts is not None and attempts.has_end,
+        work_usd=_work_usd(report, machine, usd_per_h, against), is_running=report.is_running,
+        stopped_by=report.stopped_by, has_ended=attempts is not None and attempts.has_end,
     )  # fmt: skip
 
 
-def _work_usd(report: TrainReport, machine: Machine, usd_per_h: float | None) -> float | None:
+def _work_usd(report: TrainReport, machine: Machine, usd_per_h: float | None, against: Against) -> float | None:
     """What all runs to come of the job cost at the speed that was measured [USD]."""
     speed = report.training.speed
-    if machine.job is None or usd_per_h is None or speed is None or not speed.tokens_per_s:
-        return None
-    job = load_job(machine.job)
+    path = next((one for one in (machine.job, against.job) if one is not None and Path(one).is_file()), None)
+    if path is None or usd_per_h is None or speed is None or not speed.tokens_per_s:
+        return None  # a run may have been copied here without its job: then what is at stake is not known
+    job = load_job(path)
     tokens = work_of(job).tokens
     return None if tokens is None else job.runs * usd_per_h * tokens / speed.tokens_per_s / _SECONDS_PER_HOUR
 

@@ -12,6 +12,9 @@ from breakeven.jobs.plan import read_plan
 from breakeven.store.locations import data_folder
 
 RUNS_VARIABLE = "BREAKEVEN_RUNS"
+_MACHINE: dict[str, Any] = {
+    "job": str | None, "gpu": str | None, "gpus": int, "usd_per_h": int | float | None,
+}  # fmt: skip
 
 
 def runs_folder(named: str | None = None) -> Path:
@@ -45,7 +48,7 @@ def list_runs(runs: str | None = None) -> list[dict[str, Any]]:
     for one in sorted(folder.iterdir(), reverse=True):
         about = read_json(one / "run.json")
         is_run = isinstance(about, dict) and (kind_of(about) == "train" or (one / "plan.yaml").is_file())
-        if is_run:
+        if is_run and _is_sound(about):
             found.append(
                 {
                     "run": one.name, "kind": kind_of(about), "started": about.get("started"), "url": about.get("url"),
@@ -82,6 +85,16 @@ def read_json(path: Path) -> Any:
 def about_of(run: Path) -> dict[str, Any]:
     """What was written down when a run began."""
     about = read_json(run / "run.json")
-    if not isinstance(about, dict):
+    if not isinstance(about, dict) or not _is_sound(about):
         raise InputError("not-a-run", text=str(run))
     return about
+
+
+def _is_sound(about: dict[str, Any]) -> bool:
+    """Whether what was written down of a training is of the kinds that it was written with."""
+    if kind_of(about) != "train":
+        return True
+    machine, warm_up = about.get("machine"), about.get("warm_up", 0)
+    if not isinstance(machine, dict) or not isinstance(warm_up, int) or set(machine) - _MACHINE.keys():
+        return False
+    return all(isinstance(machine.get(name), kinds) for name, kinds in _MACHINE.items())

@@ -9,6 +9,7 @@ import shlex
 import shutil
 import socket
 import time
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,7 +25,7 @@ from breakeven.bench.report import Machine, TrainReport
 from breakeven.bench.session import new_run_folder, write_owned
 from breakeven.bench.telemetry import TELEMETRY_NAME, Sampler
 from breakeven.bench.watch import Glance, Limits, Watched, shown_environment, watch
-from breakeven.errors import InputError
+from breakeven.errors import ExternalError, InputError, Reason
 from breakeven.gpus import catalog
 from breakeven.jobs.locking import written_plan
 from breakeven.version import __version__
@@ -43,7 +44,8 @@ class TrainOptions:
 
     runs : where runs are kept; restarts : how often a command that failed is started again; time_s, usd : when it is
     ended, beside what the plan says; until_settled : the run to compare with, until the comparison is settled;
-    break_even, accepts : for that comparison; warm_up : first steps that count for nothing.
+    break_even, accepts : for that comparison; warm_up : first steps that count for nothing; gpus : on how many it
+    trains (default: as the machine says, or as many as are seen).
     """
 
     runs: str | None = None
@@ -54,6 +56,7 @@ class TrainOptions:
     break_even: float | None = None
     accepts: Sequence[str] = ()
     warm_up: int | None = None
+    gpus: int | None = None
 
 
 def bench_train(
@@ -76,19 +79,23 @@ def bench_train(
     """
     machine, options = machine or Machine(), options or TrainOptions()
     gpus = visible(find_gpus(), os.environ).gpus
-    machine = _checked(machine, gpus)
+    machine = _checked(machine, gpus, options.gpus)
     if not command or shutil.which(command[0]) is None:
         raise InputError("no-command", text=command[0] if command else "")
     plan = None if plan_path is None else load_train_plan(plan_path)
     job = None if machine.job is None else load_job(machine.job)
     prices = prices_of(machine, offers, store) if machine.gpu or machine.usd_per_h is not None else []
+    limits = _limits(plan, options, prices)
+    if limits.usd is not None and limits.usd_per_h is None:
+        raise InputError("no-spend-price", key="--spend-limit" if options.usd is not None else "stop.usd")
     settles = None
     if options.until_settled is not None:
         from breakeven.actions.paired import Against, Settling  # noqa: PLC0415 - few runs are compared
 
         against = Against(
-            break_even=options.break_even, accepts=options.accepts, runs=options.runs, offers=offers, store=store
-        )
+            break_even=options.break_even, accepts=options.accepts, runs=options.runs, job=machine.job, offers=offers,
+            store=store,
+        )  # fmt: skip
         settles = Settling(find_run(options.until_settled, options.runs), against)
         settles.check(machine)
     run = new_run_folder(runs_folder(options.runs))
@@ -103,29 +110,30 @@ def bench_train(
         return None if settles is None else settles.why_over(run)
 
     with Sampler(run / TELEMETRY_NAME, processes=lambda: pid):
-        watched = watch(run, command, _limits(plan, options, prices), echo=echo, look=look)
+        watched = watch(run, command, limits, echo=echo, look=look)
     report = finished_training(run, watched, machine, job, runs=options.runs, offers=offers, store=store)
     if settles is not None:
         report.paired, report.not_compared = settles.last, settles.refused
     return report
 
 
-def _checked(machine: Machine, gpus: Sequence[SeenGpu]) -> Machine:
+def _checked(machine: Machine, gpus: Sequence[SeenGpu], count: int | None = None) -> Machine:
     """The machine with the exact SKU and number of the GPUs that the training will see.
 
     Raises: InputError `gpu-not-as-told` where they are not those it was said to have.
     """
     told = None if machine.gpu is None else catalog.find(machine.gpu).id
+    count = count or (machine.gpus if machine.gpus > 1 else len(gpus)) or 1
     if not gpus:
-        return replace(machine, gpu=told)
+        return replace(machine, gpu=told, gpus=count)
     found = {one.gpu for one in gpus}
     for one in gpus:
         possible = one.candidates if one.gpu is None else (one.gpu,)
         if told is not None and possible and told not in possible:
             raise InputError("gpu-not-as-told", key="--gpu", text=told, found=one.name, index=one.index)
     if told is None and len(found) == 1:
-        return replace(machine, gpu=next(iter(found)), gpus=len(gpus) if machine.gpus == 1 else machine.gpus)
-    return replace(machine, gpu=told)
+        return replace(machine, gpu=next(iter(found)), gpus=count)
+    return replace(machine, gpu=told, gpus=count)
 
 
 def _limits(plan: TrainPlan | None, options: TrainOptions, prices: Sequence[MachinePrice]) -> Limits:
@@ -195,7 +203,8 @@ def finished_training(
             report.recorded = record_training(report, job, machine, store)
         except InputError as error:  # the run is paid for: its numbers are told whatever becomes of the evidence
             report.not_recorded = error
-    write_owned(run / "result.json", json.dumps({"recorded": report.recorded}) + "\n")
+    with suppress(ExternalError):  # a full disk does not keep back what the run was paid for
+        write_owned(run / "result.json", json.dumps({"recorded": report.recorded}) + "\n")
     return report
 
 
@@ -217,3 +226,5 @@ def price_training(report: TrainReport, machine: Machine, offers: Sequence[str |
         return
     price = prices[0]
     report.offer, report.usd_per_h = price.offer, price.usd_per_h
+    if price.offer is not None and report.training.world > machine.gpus:
+        report.notes += (Reason("more-processes-than-gpus", processes=report.training.world, gpus=machine.gpus),)

@@ -20,7 +20,8 @@ _FROM_OUTSIDE = frozenset({"preemption", "interrupted", "time-limit", "host-lost
 def record_training(report: TrainReport, job: Job, machine: Machine, store: str | None = None) -> list[str]:
     """Keep what a training tells of its job, its speed and memory or why it failed; the id of the measurement.
 
-    Raises: InputError where the job cannot be predicted for, no tokens were counted, or the numbers are impossible.
+    Raises: InputError where the job cannot be predicted for, no tokens were counted, more processes trained than
+    GPUs are told, or the numbers are impossible.
     """
     speed = report.training.speed
     if report.has_failed:
@@ -31,6 +32,10 @@ def record_training(report: TrainReport, job: Job, machine: Machine, store: str 
         raise InputError("plan-not-followed", names=tuple(report.differences))
     if speed.tokens_per_s is None:
         raise InputError("tokens-not-counted", framework=report.training.framework or "")
+    if report.training.world > machine.gpus:
+        raise InputError(
+            "processes-beyond-gpus", key="--gpus", processes=report.training.world, gpus=machine.gpus
+        )  # fmt: skip
     peak = report.training.peak_memory_bytes
     is_whole = report.stopped_by is None
     results = Results(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from breakeven.actions.job_files import load_job
+from breakeven.actions.replay_plan import MAX_PLAN_BYTES
 from breakeven.actions.runs import about_of, kind_of, read_json, runs_folder
 from breakeven.bench.bottleneck import bottleneck_of
 from breakeven.bench.failures import Failure, SuccessRate, find_failures, success_rate
@@ -18,7 +20,8 @@ from breakeven.bench.steps import Process, read_processes
 from breakeven.bench.telemetry import TELEMETRY_NAME, read_telemetry
 from breakeven.bench.training import Training, training_of
 from breakeven.bench.watch import CHUNKS, CONSOLE, WATCH
-from breakeven.errors import Reason
+from breakeven.documents import read_text
+from breakeven.errors import BreakevenError, Reason
 from breakeven.jobs.train_plan import TrainPlan, differences, read_train_plan
 
 if TYPE_CHECKING:
@@ -28,6 +31,7 @@ OUR_STOPS = frozenset({"time", "usd", "settled", "unpaired"})
 """Why we end a training ourselves: then it did not fail."""
 _MOST_LOOKED_AT = 64 * 2**20
 """Of a longer log the end is searched for why it failed [bytes]."""
+_WHOLE = ("pid", "attempt", "size", "exit", "signal", "n")
 WARM_UP = 5
 """First steps that count for nothing, where nobody says otherwise: compilation and caches fill in them."""
 
@@ -46,7 +50,7 @@ def train_report(run: Path, *, runs: str | None = None, is_whole: bool = True) -
     ended = next((one for one in reversed(events) if one["at"] == "end"), None)
     report = TrainReport(
         run=run.name, folder=run, about=about, plan=plan, training=training,
-        is_running=ended is None and _is_alive(events),
+        is_running=ended is None and _is_alive(events, about),
         exit_status=None if ended is None else ended.get("exit"),
         signal_number=None if ended is None else ended.get("signal"),
         stopped_by=_stopped_by(events),
@@ -58,19 +62,27 @@ def train_report(run: Path, *, runs: str | None = None, is_whole: bool = True) -
         report.interruptions = tuple(one[0] for one in before if one)
         report.success = _success(report, runs)
         _look_at_machine(report)
-    report.recorded = list((read_json(run / "result.json") or {}).get("recorded", []))
+    result = read_json(run / "result.json")
+    recorded = result.get("recorded") if isinstance(result, dict) else None
+    report.recorded = [str(one) for one in recorded] if isinstance(recorded, list) else []
     return report
 
 
 def events_of(run: Path) -> list[dict[str, Any]]:
     """What the watch of a training wrote down: starts, signals, ends."""
-    return read_lines(run / WATCH)[0] if (run / WATCH).exists() else []
+    told = read_lines(run / WATCH)[0] if (run / WATCH).exists() else []
+    return [one for one in told if isinstance(one.get("at"), str) and _are_whole(one, _WHOLE)]
+
+
+def _are_whole(line: Mapping[str, Any], names: Sequence[str]) -> bool:
+    """Whether these values of a line are whole numbers of a usual size, or not told."""
+    return all(line.get(name) is None or (isinstance(line[name], int) and abs(line[name]) < 2**63) for name in names)
 
 
 def plan_of(run: Path) -> TrainPlan | None:
     """The plan that a training was run by; None where there was none."""
     path = run / "plan.yaml"
-    return read_train_plan(path.read_text(encoding="utf-8"), file=str(path)) if path.exists() else None
+    return read_train_plan(read_text(path, max_bytes=MAX_PLAN_BYTES), file=str(path)) if path.exists() else None
 
 
 def recorded_training(run: Path, about: dict[str, Any], events: list[dict[str, Any]] | None = None) -> Training:
@@ -93,7 +105,8 @@ def _logged(run: Path, about: dict[str, Any]) -> Process | None:
     console = run / CONSOLE
     if not console.exists():
         return None
-    chunks = [(int(one["t"]), int(one["size"])) for one in read_lines(run / CHUNKS)[0] if "size" in one]
+    lines = read_lines(run / CHUNKS)[0] if (run / CHUNKS).exists() else []
+    chunks = [(one["t"], one["size"]) for one in lines if one.get("size") is not None and _are_whole(one, ("size",))]
     framework, told, times_ns = read_console(console, chunks)
     return None if framework is None else process_of_log(told, times_ns, framework, context_of(run, about))
 
@@ -195,21 +208,34 @@ def _success(report: TrainReport, runs: str | None) -> SuccessRate | None:
         return None
     gpu = (report.about.get("machine") or {}).get("gpu")
     others = [one for one in runs_of_plan(digest, gpu, runs) if one.name != report.run]
-    ended = [one for one in (train_report(run, is_whole=False) for run in others) if not one.is_running]
-    for one in ended:
-        one.failures = failures_of(one, events_of(one.folder))[-1]
+    ended = [one for one in map(_ended, others) if one is not None]
     counted = [one for one in [report, *ended] if not one.is_running and one.stopped_by not in OUR_STOPS]
     return success_rate(sum(not one.has_failed for one in counted), len(counted))
 
 
-def _is_alive(events: list[dict[str, Any]]) -> bool:
-    """Whether the command that was started last still runs, on this machine."""
+def _ended(run: Path) -> TrainReport | None:
+    """Another run that has ended, and why it failed; None while it runs, and for one that cannot be read (any more)."""
+    try:
+        report = train_report(run, is_whole=False)
+        if report.is_running:
+            return None
+        report.failures = failures_of(report, events_of(run))[-1]
+    except (BreakevenError, OSError):
+        return None
+    return report
+
+
+def _is_alive(events: list[dict[str, Any]], about: Mapping[str, Any]) -> bool:
+    """Whether the command that was started last still runs, on this machine: a run may have been copied here."""
     started = next((one for one in reversed(events) if one["at"] == "start"), None)
-    if started is None:
+    pid = None if started is None else started.get("pid")
+    if pid is None or pid <= 1 or about.get("host") != socket.gethostname():
         return False
     try:
-        os.kill(int(started["pid"]), 0)
-    except (OSError, ValueError):
+        os.kill(pid, 0)
+    except PermissionError:  # of another user
+        return True
+    except OSError:
         return False
     return True
 

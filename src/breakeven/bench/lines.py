@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _OWNER_ONLY = 0o600
+_END_OF_TIME_NS = 2**63
 
 
 class LineWriter:
@@ -64,6 +65,6 @@ def read_lines(path: Path) -> tuple[list[dict[str, Any]], bool]:
             value = json.loads(line)
         except (ValueError, RecursionError):
             continue
-        if isinstance(value, dict) and isinstance(value.get("t"), int):
+        if isinstance(value, dict) and isinstance(value.get("t"), int) and abs(value["t"]) < _END_OF_TIME_NS:
             found.append(value)
     return found, bool(rest)

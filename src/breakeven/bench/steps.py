@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,8 @@ STOP_AT_NAME = "stop-at"
 """A file that names the step after which all processes of the training end."""
 FORMAT = 1
 _NS = 1e9
+_MOST = 1e18
+"""No count or time of a step is larger."""
 
 
 class StepWriter:
@@ -118,7 +121,8 @@ class StepWriter:
         self._lines.append({"at": at, "t": at_ns or time.monotonic_ns(), **values})
         if self._lines.is_broken and not self._has_warned:  # a full disk must not end the training
             self._has_warned = True
-            sys.stderr.write("breakeven: the recording of steps stopped, for the disk takes no more\n")
+            with suppress(OSError):  # standard error may lie on that disk too
+                sys.stderr.write("breakeven: the recording of steps stopped, for the disk takes no more\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,20 +193,24 @@ def read_process(path: Path) -> Process | None:
 
     Raises: InputError `damaged-recording` where a line is not of this format.
     """
-    told, has_cut_line = read_lines(path)
+    try:
+        told, has_cut_line = read_lines(path)
+    except OSError:  # gone while it was read, or a folder
+        return None
     if not told or told[0].get("at") != "begin":
         return None
     try:
         return _process(told[0], told[1:], has_cut_line=has_cut_line)
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         raise InputError("damaged-recording", file=str(path)) from None
 
 
 def _process(first: Mapping[str, Any], lines: Sequence[Mapping[str, Any]], *, has_cut_line: bool) -> Process:
+    counting = first.get("counting")
     process = Process(
         rank=int(first.get("rank", 0)), world=int(first.get("world", 1)), pid=int(first.get("pid", 0)),
         begin_ns=int(first["t"]), wall_ns=int(first.get("wall_ns", 0)), framework=str(first.get("framework", "")),
-        counting=first.get("counting"), settings=dict(first.get("settings") or {}),
+        counting=None if counting is None else str(counting), settings=dict(first.get("settings") or {}),
         versions=dict(first.get("versions") or {}), has_cut_line=has_cut_line, last_ns=int(first["t"]),
     )  # fmt: skip
     since, paused_ns = process.begin_ns, 0
@@ -210,24 +218,47 @@ def _process(first: Mapping[str, Any], lines: Sequence[Mapping[str, Any]], *, ha
         at_ns, what = int(line["t"]), line.get("at")
         process.last_ns = max(process.last_ns, at_ns)
         if what == "pause":
-            pause = Pause(str(line.get("what")), int(line.get("n", 0)), int(line["begin_ns"]), at_ns)
+            pause = Pause(str(line.get("what")), int(line.get("n", 0)), _moment(line["begin_ns"]), at_ns)
             process.pauses.append(pause)
             paused_ns += max(0, pause.end_ns - max(pause.begin_ns, since))
         elif what == "step":
             told_s = line.get("step_s")
-            step_s = max(at_ns - since - paused_ns, 1) / _NS if told_s is None else float(told_s)
+            step_s = max(at_ns - since - paused_ns, 1) / _NS if told_s is None else _positive(told_s)
             process.steps.append(_step(line, at_ns, step_s))
             since, paused_ns = at_ns, 0
         elif what == "end":
             process.has_end = True
-        if line.get("loss") is not None:
+        if line.get("loss") is not None:  # may be no number: that is a loss too
             process.losses[int(line.get("n", 0))] = float(line["loss"])
     return process
 
 
 def _step(line: Mapping[str, Any], at_ns: int, step_s: float) -> Step:
-    wait_ns = line.get("wait_ns")
+    wait_ns, memory = _told(line, "wait_ns"), _told(line, "memory_bytes")
     return Step(
-        int(line.get("n", 0)), at_ns, step_s, None if wait_ns is None else wait_ns / _NS, line.get("tokens"),
-        line.get("samples"), line.get("loss"), line.get("learning_rate"), line.get("memory_bytes"),
+        int(line.get("n", 0)), at_ns, step_s, None if wait_ns is None else wait_ns / _NS, _told(line, "tokens"),
+        _told(line, "samples"), line.get("loss"), line.get("learning_rate"), None if memory is None else int(memory),
     )  # fmt: skip
+
+
+def _told(line: Mapping[str, Any], name: str) -> float | None:
+    """A count or time of a line, None where it is not told."""
+    value = line.get(name)
+    if value is None:
+        return None
+    if not 0 <= value < _MOST:
+        raise ValueError(name)
+    return float(value)
+
+
+def _moment(value: Any) -> int:
+    if abs(value) >= _MOST * 10:
+        raise ValueError(value)
+    return int(value)
+
+
+def _positive(seconds: Any) -> float:
+    value = float(seconds)
+    if not 0 < value < _MOST:
+        raise ValueError(seconds)
+    return value

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
 from statistics import fmean, median
@@ -350,7 +351,8 @@ def read_telemetry(path: Path) -> Telemetry:
         raise InputError("file-unreadable", file=str(path)) from None
     told = Telemetry(has_cut_line=has_cut_line)
     for line in lines:
-        _take(line, told)
+        with suppress(TypeError, ValueError, OverflowError):
+            _take(line, told)
     return told
 
 

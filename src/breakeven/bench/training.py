@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import sqrt
+from math import inf, isfinite, sqrt
 from typing import TYPE_CHECKING, Any
 
 from breakeven.bench.attempts import Attempts, attempts_of
+from breakeven.bench.failures import first_not_finite
 from breakeven.stats.quantiles import told_quantile
 from breakeven.stats.sequential import autocorrelation_time, t_sequence_half_width
 
@@ -179,12 +180,15 @@ def _times(attempts: Attempts, start_ns: int | None, end_ns: int | None) -> Time
 def losses_apart(one: Mapping[int, float], two: Mapping[int, float]) -> float | None:
     """How far two loss curves are apart: the largest relative distance of their means over thirds of what both told.
 
-    None where they share too few steps.
+    None where they share too few steps; infinite where one of them ceased to be a number.
 
     >>> losses_apart({1: 4.0, 2: 2.0, 3: 1.0}, {1: 4.0, 2: 2.0, 3: 1.1})
     0.1
     """
-    shared = sorted(one.keys() & two.keys())
+    told = sorted(one.keys() & two.keys())
+    if any(first_not_finite([curve[step] for step in told]) is not None for curve in (one, two)):
+        return inf
+    shared = [step for step in told if isfinite(one[step]) and isfinite(two[step])]
     if len(shared) < _FEWEST_LOSSES:
         return None
     size = len(shared) / _THIRDS
@@ -192,5 +196,5 @@ def losses_apart(one: Mapping[int, float], two: Mapping[int, float]) -> float | 
     for place in range(_THIRDS):
         part = shared[round(place * size) : round((place + 1) * size)]
         first, second = (sum(curve[step] for step in part) for curve in (one, two))
-        worst = max(worst, abs(second - first) / abs(first) if first else float("inf") if second else 0.0)
+        worst = max(worst, abs(second - first) / abs(first) if first else inf if second else 0.0)
     return round(worst, 12)

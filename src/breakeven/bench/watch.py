@@ -11,7 +11,7 @@ import signal
 import subprocess
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -148,8 +148,16 @@ class _Watch:
             while got := console.read(_MOST_ECHOED):
                 self._told += len(got)
                 self._chunks.append({"t": time.monotonic_ns(), "size": self._told})
-                if self._echo is not None:
-                    self._echo(got)
+                self._show(got)
+
+    def _show(self, got: bytes) -> None:
+        """Show output as long as somebody looks: a pipe that was closed does not end what is paid for."""
+        if self._echo is None:
+            return
+        try:
+            self._echo(got)
+        except OSError:
+            self._echo = None
 
     def _bound(self, process: subprocess.Popen[bytes]) -> None:
         """Pass signals on, and end what has run for too long, cost too much or is settled."""
@@ -194,10 +202,11 @@ class _Watch:
         self._asked_at = time.monotonic()
         self.tell("stop", why=why)
         if any(self._run.glob("steps-*.jsonl")):
-            (self._run / STOP_NAME).touch()
-        else:
-            self.result.is_clean = False
-            _signal(process, signal.SIGTERM)
+            with suppress(OSError):  # a full disk takes no request either
+                (self._run / STOP_NAME).touch()
+                return
+        self.result.is_clean = False
+        _signal(process, signal.SIGTERM)
 
 
 def watch(

@@ -48,7 +48,7 @@ def add_train(add: Callable[[str, str, str], ArgumentParser], locale: Locale) ->
     machine.add_argument("--job", metavar="JOB", help=told)
     told = translated("the exact SKU that trains (default: what NVML says); its offers give the cost", locale)
     machine.add_argument("--gpu", metavar="GPU", help=told)
-    told = translated("how many of them (default: as many as there are)", locale)
+    told = translated("how many of them it trains on (default: as many as it sees)", locale)
     machine.add_argument("--gpus", metavar="N", type=whole_number("--gpus"), help=told)
     told = translated("what the machine costs per hour, instead", locale)
     machine.add_argument("--usd-per-h", metavar="X", type=number("--usd-per-h"), help=told)
@@ -64,11 +64,11 @@ def run_train(arguments: Any) -> int:
     from breakeven.actions.training import TrainOptions, bench_train  # noqa: PLC0415 - `--help` does without
     from breakeven.bench.report import Machine  # noqa: PLC0415
 
-    machine = Machine(job=arguments.job, gpu=arguments.gpu, gpus=arguments.gpus or 1, usd_per_h=arguments.usd_per_h)
+    machine = Machine(job=arguments.job, gpu=arguments.gpu, usd_per_h=arguments.usd_per_h)
     options = TrainOptions(
         runs=arguments.runs, restarts=arguments.restarts, time_s=arguments.time_limit, usd=arguments.spend_limit,
         until_settled=arguments.until_settled, break_even=arguments.break_even, accepts=arguments.accept,
-        warm_up=arguments.warm_up,
+        warm_up=arguments.warm_up, gpus=arguments.gpus,
     )  # fmt: skip
     report = bench_train(
         arguments.command, plan_path=arguments.plan, machine=machine, options=options, offers=arguments.offers,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isinf
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ def number(value: float, decimals: int, locale: Locale) -> str:
     >>> number(1234.5, 2, "en")
     '1,234.50'
     """
+    if isinf(value):
+        return "∞" if value > 0 else "-∞"
     text = f"{value:,.{decimals}f}"
     if float(text.replace(",", "")) == 0:
         text = text.removeprefix("-")

@@ -180,6 +180,8 @@ ERRORS: dict[str, tuple[str, str | None]] = {
     "unknown-data": ("there is no file and no folder with files at {text:quoted}.", None),
     "plan-not-followed": ("the training did not follow its plan in {names:list}.", "Run it as planned, or lock a plan that says what is run."),
     "tokens-not-counted": ("the training did not count its tokens.", "For a Hugging Face Trainer set include_num_input_tokens_seen to non_padding; elsewhere tell them to the recorder."),
+    "processes-beyond-gpus": ("{processes:number} processes trained, and {gpus:number} GPUs are told: the speed of one GPU is not known.", "Say with --gpus on how many it trains."),
+    "no-spend-price": ("what the machine costs is not known, so spending cannot be limited.", "Say --usd-per-h, or --gpu for the price of its offers."),
     "trainings-differ": ("the trainings differ in {names:list}.", "Make them equal, or accept each difference: --accept NAME."),
     "losses-differ": ("the loss curves are {apart_pct:pct} apart, more than {most_pct:pct}: it is not the same work.", "Find out why the training learns otherwise, or accept it: --accept loss."),
     "not-a-training": ("{text:quoted} is a replay, not a training.", "'breakeven bench list' shows the trainings there are."),
@@ -261,6 +263,7 @@ REASONS: dict[str, str] = {
     "telemetry-stuck": "Telemetry stopped: the driver did not answer.",
     "telemetry-gap": "Telemetry has {count} gaps of up to {longest_s:number} s: the machine was suspended, or its clock was set.",
     "gpu-lags": "GPU {index} ran at {clock_mhz:number} MHz while busy, the others at {others_mhz:number} MHz: in step with it, all are slower.",
+    "more-processes-than-gpus": "{processes:number} processes trained, and the price is that of {gpus:number} GPUs: say with --gpus how many there are.",
     # host check
     "no-torch": "The GPUs were not measured: there is no torch in this environment (name another one's interpreter with --python).",
     "no-cuda-build": "The GPUs were not measured: torch is built without CUDA here.",

@@ -360,10 +360,12 @@ def paired_texts(found: Paired, words: Words) -> list[str]:
                 b=found.second.usd_per_h,
             )
         )  # fmt: skip
-    if found.spent_usd is not None and found.next_block_usd is not None:
+    if found.spent_usd is not None and found.next_block_usd is None:
+        texts.append(words("It cost {spent:usd} so far.", spent=found.spent_usd))
+    elif found.spent_usd is not None:
         texts.append(
             words(
-                "It cost {spent:usd} so far; one more block of each costs {next:usd}.", spent=found.spent_usd,
+                "It cost {spent:usd} so far; one more block costs {next:usd}.", spent=found.spent_usd,
                 next=found.next_block_usd,
             )
         )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from breakeven.reporting.replay_documents import paired_document, reason_document, telemetry_document
@@ -50,7 +51,7 @@ def train_document(report: TrainReport, words: Words) -> dict[str, Any]:
         "host_log_sd": HOST_LOG_SD,
         "peak_memory_bytes": training.peak_memory_bytes,
         "times_s": None if training.times is None else asdict(training.times),
-        "losses": [[step, loss] for step, loss in sorted(training.losses.items())],
+        "losses": [[step, loss if isfinite(loss) else None] for step, loss in sorted(training.losses.items())],
         "offer": None if report.offer is None else report.offer.id,
         "usd_per_h": report.usd_per_h,
         "usd": report.usd,

@@ -113,11 +113,16 @@ def settings_of(args: Any, state: Any) -> dict[str, Any]:
         "learning_rate": args.learning_rate,
         "seed": args.seed,
         "steps": state.max_steps,
-        "checkpoint_every": int(args.save_steps) if str(args.save_strategy).endswith("steps") else None,
+        "checkpoint_every": int(args.save_steps) if _named(args.save_strategy) == "steps" else None,
         "sequence_length": getattr(args, "max_length", None),
     }
     return {name: value for name, value in told.items() if value is not None}
 
 
 def _optimizer(args: Any) -> str:
-    return str(getattr(args.optim, "value", args.optim))
+    return _named(args.optim)
+
+
+def _named(choice: Any) -> str:
+    """A choice of the training arguments by the name that it is written with."""
+    return str(getattr(choice, "value", choice))

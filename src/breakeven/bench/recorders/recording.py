@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,8 @@ def open_writer(folder: str | os.PathLike[str] | None, **about: Any) -> StepWrit
         os.makedirs(where, exist_ok=True)  # noqa: PTH103 - runs in the training: imports as little as it can
         return StepWriter(where, versions=package_versions(), **about)
     except OSError as error:  # a recording that cannot begin must not keep the training from it
-        sys.stderr.write(f"breakeven: steps are not recorded: {error}\n")
+        with suppress(OSError):  # standard error may lie on the disk that is full
+            sys.stderr.write(f"breakeven: steps are not recorded: {error}\n")
         return None
 
 
