@@ -289,14 +289,14 @@ def _task(
 ) -> Task:  # fmt: skip
     limits = Limits(time_s=options.time_s, idle_s=options.idle_s)
     if usd is not None:
-        limits = replace(limits, usd=_affordable_usd(rented, usd))
+        limits = replace(limits, usd=_affordable_usd(rented, usd, launcher.overhead_s))
     plan_text = _plan_text(work, options)
     return Task(
         name=name, label=work.plan.job, kind=work.kind, rented=rented, plan_digest=work.plan.digest or "",
         plan_sha256=hashlib.sha256(plan_text.encode()).hexdigest(), command=tuple(options.command), limits=limits,
         package=wheel_name() if is_from_source() else requirement(),
         breakeven=_called(options), environment=tuple(dict.fromkeys(options.environment)), host=options.host,
-        url=options.url if work.kind == "serve" else None, delivery=launcher.delivery,
+        url=options.url if work.kind == "serve" else None, delivery=launcher.delivery, overhead_s=launcher.overhead_s,
         settings=_settings(options.settings, rented.gpu),
     )  # fmt: skip
 
@@ -308,8 +308,8 @@ def _called(options: LaunchOptions) -> tuple[str, ...]:
     return ("breakeven",) if options.is_installed else ()
 
 
-def _affordable_usd(rented: Rented, usd: float) -> float:
-    """What of a sum can be used up [USD]: billing in whole increments leaves some of it.
+def _affordable_usd(rented: Rented, usd: float, overhead_s: float) -> float:
+    """What of a sum the run itself can use up [USD]: whole increments, starting and going idle leave some of it.
 
     Raises: InputError `no-price`, `spend-limit-too-low`.
     """
@@ -318,9 +318,9 @@ def _affordable_usd(rented: Rented, usd: float) -> float:
     run_s, increment_s = usd / rented.usd_per_h * 3600, rented.billing_increment_s or 0.0
     if increment_s > 1:
         run_s = run_s // increment_s * increment_s
-    if run_s < max(_SHORTEST_S, rented.billing_minimum_s or 0.0):
+    if run_s < max(_SHORTEST_S + overhead_s, rented.billing_minimum_s or 0.0):
         raise InputError("spend-limit-too-low", key="--spend-limit", usd=usd, text=rented.offer, rate=rented.usd_per_h)
-    return run_s / 3600 * rented.usd_per_h
+    return (run_s - overhead_s) / 3600 * rented.usd_per_h
 
 
 def _settings(told: Sequence[str], gpu: str) -> dict[str, str]:

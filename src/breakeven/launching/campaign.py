@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from dataclasses import dataclass, field
@@ -74,7 +75,8 @@ class Candidate:
 
     def spent_usd(self, now_s: float) -> float | None:
         """What it cost so far, by the offer's billing rules [USD]; None where no price is known."""
-        return cost_usd(self.task.rented, self.paid_s(now_s))
+        paid_s = self.paid_s(now_s)
+        return cost_usd(self.task.rented, paid_s + self.task.overhead_s if paid_s else 0.0)
 
     @property
     def attempts(self) -> int:
@@ -147,9 +149,11 @@ class Campaign:
         named = {} if candidate is None else {"candidate": candidate.name}
         event = {"at": at, "t_s": now_s, **named, **values}
         try:
-            file = os.open(self.folder / EVENTS, os.O_WRONLY | os.O_CREAT | os.O_APPEND, _OWNER_ONLY)
+            file = os.open(self.folder / EVENTS, os.O_RDWR | os.O_CREAT | os.O_APPEND, _OWNER_ONLY)
             try:
-                os.write(file, (json.dumps(event) + "\n").encode())
+                size = os.fstat(file).st_size
+                has_half = size > 0 and os.pread(file, 1, size - 1) != b"\n"  # of a writer that was killed
+                os.write(file, (("\n" if has_half else "") + json.dumps(event) + "\n").encode())
                 os.fsync(file)
             finally:
                 os.close(file)
@@ -226,7 +230,13 @@ def _events(folder: Path) -> list[dict[str, Any]]:
         *lines, _rest = (folder / EVENTS).read_text(encoding="utf-8").split("\n")
     except OSError:
         return []
-    return [json.loads(line) for line in lines if line.startswith("{") and line.endswith("}")]
+    found = []
+    for line in lines:
+        with contextlib.suppress(ValueError):
+            one = json.loads(line)
+            if isinstance(one, dict) and {"at", "t_s"} <= set(one):
+                found.append(one)
+    return found
 
 
 def outcome_of(folder: Path) -> dict[str, Any] | None:

@@ -41,6 +41,8 @@ class Launcher(Protocol):
     """The largest file it can carry [bytes]; larger ones are carried in two pieces, `.a` and `.b`. None: any."""
     has_own_server: bool
     """Whether its job files start the server of a replay; else `run.py` does."""
+    overhead_s: float
+    """What is paid beside the run itself, to start and to go idle, about [s]."""
 
     def render(self, task: Task) -> Mapping[str, str]:
         """The engine's own job files, by name; the folder holds `run.py`, `task.json` and `plan.yaml` beside them.

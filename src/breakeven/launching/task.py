@@ -65,7 +65,8 @@ class Task:
     plan_sha256 : of the file that is carried; command : the training, or the server of a replay; environment : names
     of variables to pass on, whose values are written nowhere; host : what a failed host check does; package : the
     wheel beside the task, or what pip shall install; breakeven : how it is called where it is installed; settings :
-    of the engine, by name; delivery : how recordings come back, from their folder or in the log.
+    of the engine, by name; delivery : how recordings come back, from their folder or in the log; overhead_s : what is
+    paid beside the run [s].
     """
 
     name: str
@@ -84,6 +85,7 @@ class Task:
     bench_options: tuple[str, ...] = ()
     settled_against: str | None = None
     delivery: str = "folder"
+    overhead_s: float = 0.0
     settings: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -94,7 +96,7 @@ class Task:
     @property
     def most_usd(self) -> float | None:
         """The most that it can cost, by the offer's billing rules [USD]; None where no price is known."""
-        return cost_usd(self.rented, self.run_s)
+        return cost_usd(self.rented, self.run_s + self.overhead_s)
 
     def document(self) -> dict[str, Any]:
         """The task as plain values."""

@@ -36,6 +36,7 @@ class DstackLauncher:
     delivery = "log"
     most_file_bytes: int | None = None
     has_own_server = False
+    overhead_s = 300.0
 
     def render(self, task: Task) -> Mapping[str, str]:
         """The configuration. Settings: backend, image, python, memory, fleet."""

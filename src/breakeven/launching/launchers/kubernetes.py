@@ -39,6 +39,7 @@ class KubernetesLauncher:
     most_file_bytes: int | None = 700_000
     """Of one ConfigMap, which holds 1 MiB at most."""
     has_own_server = True
+    overhead_s = 0.0
 
     def render(self, task: Task) -> Mapping[str, str]:
         """The Job and its kustomization. Settings: image, server-image, namespace, resource, product, label."""
@@ -172,7 +173,7 @@ def _job(task: Task) -> dict[str, Any]:
             "backoffLimit": 0,
             "activeDeadlineSeconds": math.ceil(task.run_s + _SPARE_S),
             "ttlSecondsAfterFinished": _KEEP_S,
-            "template": {"metadata": {"labels": labels}, "spec": spec},
+            "template": {"metadata": {"labels": dict(labels)}, "spec": spec},
         },
     }
 

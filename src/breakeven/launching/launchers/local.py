@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from breakeven.errors import ExternalError
 from breakeven.launching.launcher import Standing
-from breakeven.launching.programs import values_of
-from breakeven.launching.runner import LOG, OUTCOME
+from breakeven.launching.programs import call, values_of
+from breakeven.launching.runner import OUTCOME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +29,7 @@ class LocalLauncher:
     delivery = "folder"
     most_file_bytes: int | None = None
     has_own_server = False
+    overhead_s = 0.0
 
     def render(self, task: Task) -> Mapping[str, str]:
         """A script that does what `submit` does."""
@@ -43,21 +45,15 @@ class LocalLauncher:
 
     def submit(self, task: Task, folder: Path) -> str:
         """Start the process in a session of its own; its number and when it began."""
-        environment = {**os.environ, **values_of(task.environment)}
-        try:
-            with (folder / LOG).open("ab") as log:
-                child = subprocess.Popen(  # noqa: S603 - our own runner
-                    [sys.executable, str(folder / "run.py")], cwd=folder, stdin=subprocess.DEVNULL, stdout=log,
-                    stderr=subprocess.STDOUT, env=environment, start_new_session=True,
-                )  # fmt: skip
-        except OSError as error:
-            raise ExternalError("engine-failed", text="local", problem=str(error)) from None
-        return f"{child.pid}:{began(child.pid)}"
+        command = [sys.executable, str(folder / "run.py"), "--detach"]
+        told = call(command, folder=folder, given=json.dumps(values_of(task.environment))).strip()
+        if not told.isdigit():
+            raise ExternalError("engine-failed", text="local", problem=told[:100] or "no process")
+        return f"{told}:{began(int(told))[0]}"
 
     def status(self, handle: str, task: Task, folder: Path) -> Standing:
         """Running while its process is; ended where it left an outcome, else lost, as a killed one is."""
-        pid, began_at = (int(part) for part in handle.split(":"))
-        if is_alive(pid) and began(pid) == began_at:
+        if is_alive(handle):
             return Standing("running")
         return Standing("ended") if (folder / OUTCOME).exists() else Standing("lost", "no outcome")
 
@@ -66,31 +62,29 @@ class LocalLauncher:
 
     def cancel(self, handle: str, task: Task, folder: Path) -> None:
         """Ask the runner to end, which ends what it started."""
-        if self.status(handle, task, folder).state == "running":
-            try:
+        if is_alive(handle):
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(int(handle.split(":", maxsplit=1)[0]), signal.SIGTERM)
-            except ProcessLookupError:
-                return
 
 
-def began(pid: int) -> int:
-    """When a process began [ticks since the machine started]; 0 where it is gone or the system does not tell.
+def began(pid: int) -> tuple[int, str]:
+    """When a process began [ticks since the machine started], and its state; 0 where the system does not tell.
 
     A number of a process may be given again; with its beginning it is not.
     """
     try:
-        return int(Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[19])
+        told = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        return int(told[19]), told[0]
     except (OSError, ValueError, IndexError):
-        return 0
+        return 0, ""
 
 
-def is_alive(pid: int) -> bool:
-    """Whether a process runs; one that ended and that its parent did not collect yet is collected."""
-    try:
-        if os.waitpid(pid, os.WNOHANG)[0] == pid:
-            return False
-    except ChildProcessError:
-        pass
+def is_alive(handle: str) -> bool:
+    """Whether the process of a handle runs; one that ended and that nobody collected does not."""
+    pid, began_at = (int(part) for part in handle.split(":"))
+    now, state = began(pid)
+    if now != began_at or state == "Z":
+        return False
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

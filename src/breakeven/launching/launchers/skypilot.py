@@ -34,6 +34,7 @@ class SkypilotLauncher:
     delivery = "log"
     most_file_bytes: int | None = None
     has_own_server = False
+    overhead_s = 60.0 * (_IDLE_MINUTES + 5)
 
     def render(self, task: Task) -> Mapping[str, str]:
         """The task. Settings: infra (cloud/region), accelerators, image_id, disk_size."""

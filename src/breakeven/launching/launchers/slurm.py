@@ -41,6 +41,7 @@ class SlurmLauncher:
     delivery = "folder"
     most_file_bytes: int | None = None
     has_own_server = False
+    overhead_s = 0.0
 
     def render(self, task: Task) -> Mapping[str, str]:
         """The batch script. Settings: partition, gres (none: no GPUs are asked for), account, qos, constraint, cpus."""

@@ -34,6 +34,7 @@ class SshLauncher:
     delivery = "folder"
     most_file_bytes: int | None = None
     has_own_server = False
+    overhead_s = 0.0
 
     def render(self, task: Task) -> Mapping[str, str]:
         """A script of the three steps that `submit` takes."""
