@@ -7,9 +7,9 @@ import json
 import re
 import shutil
 import sys
-import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from time import time as now
 from typing import TYPE_CHECKING, Any
 
 from breakeven.actions.days import end_of, read_day
@@ -119,7 +119,7 @@ def render_campaign(path: str | Path, options: LaunchOptions, *, now_s: float | 
 
     Raises: InputError for wrong plans, options and engines, `spend-limit-too-low`; ExternalError `file-failed`.
     """
-    now_s = time.time() if now_s is None else now_s
+    now_s = now() if now_s is None else now_s
     launcher: Launcher = load("launchers", options.engine)()
     _check(options)
     work = _work_of(path, options)

@@ -31,11 +31,9 @@ def planned_text(campaign: Campaign, words: Words, style: Style, *, is_next: boo
     names = {name for one in campaign.candidates for name in one.task.environment}
     if names:
         lines.extend(wrapped(words("Passed on by name: {names:list}.", names=sorted(names))))
-    lines.extend(wrapped(words("Written to {folder}.", folder=_path(campaign))))
-    if is_next:
-        lines.extend(
-            wrapped(words("Read and edit it, then: {command}", command=f"breakeven launch submit {_path(campaign)}"))
-        )
+    told = words("Read and edit the files, then start them:") if is_next else words("The files are in:")
+    command = f"breakeven launch submit {_path(campaign)}" if is_next else _path(campaign)
+    lines.extend([*wrapped(told), f"    {command}"])  # a path is never broken
     return formats.unbroken("\n".join(lines) + "\n", words.locale)
 
 
@@ -119,7 +117,7 @@ def campaign_text(
     lines.extend(["", *wrapped(_money(campaign, now_s, words))])
     live = [one for one in campaign.candidates if one.is_live]
     if live:
-        lines.extend(wrapped(words("End what runs with: breakeven launch stop {folder}", folder=_path(campaign))))
+        lines.extend([*wrapped(words("End what runs with:")), f"    breakeven launch stop {_path(campaign)}"])
     if standing is not None:
         lines.extend(["", *_shown(standing, words)])
     return formats.unbroken("\n".join(lines) + "\n", words.locale)
