@@ -224,7 +224,7 @@ def until(holds: Callable[[], object], patience_s: float = 30.0) -> None:
 
 
 def test_from_a_plan_to_a_settled_comparison_on_this_machine(tmp_path: Path) -> None:
-    campaign = trained(tmp_path, "0.004", "3", "300", usd=1.0)
+    campaign = trained(tmp_path, "0.003", "3", "600", usd=1.0)
     found = drive(campaign, launcher_of(campaign), place_of(tmp_path))
     assert [one.result for one in campaign.candidates] == ["done", "done"]
     [(first, second, pair)] = found.pairs
@@ -278,7 +278,7 @@ def _is_zombie(pid: int) -> bool:
 
 
 def test_a_driver_that_was_killed_is_gone_on_with(tmp_path: Path) -> None:
-    campaign = trained(tmp_path, "0.004", "3", "250")
+    campaign = trained(tmp_path, "0.003", "3", "600")
     launcher, place = launcher_of(campaign), place_of(tmp_path)
     submit(campaign, campaign.candidates[0], launcher, place)
     again = read_campaign(campaign.folder)

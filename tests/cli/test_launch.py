@@ -119,7 +119,7 @@ def test_options_may_stand_on_either_side_and_the_command_is_its_own(
 
 
 def test_from_render_to_status_collect_and_stop(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ("--", sys.executable, "loop.py", "0.004", "3", "250")
+    command = ("--", sys.executable, "loop.py", "0.003", "3", "600")
     options = ("--on", "local", *GPUS, "--host-check", "skip", "--with", str(LOOP), "--spend-limit", "1", "-o", "out")
     assert run(capsys, "launch", "render", "plan.yaml", *options, *command)[0] == 0
     status, out, err = run(capsys, "launch", "submit", "out", "--yes")
