@@ -232,6 +232,7 @@ def test_from_a_plan_to_a_settled_comparison_on_this_machine(tmp_path: Path) -> 
     assert found.winner is second
     assert found.is_settled
     assert pair.settlement.verdict == "b"
+    assert [one.stopped_by for one in campaign.candidates] == [None, "settled"]
     runs = sorted(one.name for one in (tmp_path / "runs").iterdir())
     assert runs == sorted(one.run or "" for one in campaign.candidates)
     spent = campaign.spent_usd(time.time())
@@ -240,6 +241,29 @@ def test_from_a_plan_to_a_settled_comparison_on_this_machine(tmp_path: Path) -> 
     again = read_campaign(campaign.folder)
     assert collect(again, place_of(tmp_path)) == [], "what was taken in is not taken in twice"
     assert standings(again, place_of(tmp_path)).is_settled
+
+
+def test_what_was_measured_is_what_decisions_rest_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from breakeven.actions.decide import decide_all
+    from breakeven.actions.examples import example_path
+
+    store, job = f"sqlite:///{tmp_path}/store.sqlite", example_path("lora-8b-predicted.yaml")
+    (tmp_path / "book.csv").write_text(BOOK, encoding="utf-8")
+    options = LaunchOptions(
+        engine="local", gpus=(A100, H100), books=[tmp_path / "book.csv"], as_of="2026-12-01", host="skip",
+        command=(sys.executable, "loop.py", "0.005", "1.5", "600", "30"), carried=[LOOP], store=store,
+        runs=str(tmp_path / "runs"), time_s=120.0,
+    )  # fmt: skip
+    campaign = render_campaign(job, options)
+    place = Place(runs=str(tmp_path / "runs"), store=store, poll_s=0.2)
+    found = drive(campaign, launcher_of(campaign), place)
+    told = [(one.result, one.not_recorded, len(one.recorded)) for one in campaign.candidates]
+    assert told == [("done", None, 1), ("done", None, 1)]
+    assert found.decision is not None
+    bases = {one.offer.gpu: one.basis for one in found.decision.options}
+    assert bases[A100] == bases[H100] == "measured"
+    [before] = decide_all([job], offers=[one.offer for one in found.decision.options], as_of="2026-12-01")
+    assert {one.basis for one in before.options} != {"measured"}
 
 
 def test_a_training_that_fails_is_a_result_beside_one_that_does_not(tmp_path: Path) -> None:

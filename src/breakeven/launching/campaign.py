@@ -45,6 +45,10 @@ class Candidate:
     recorded: tuple[str, ...] = ()
     not_recorded: str | None = None
     skipped_why: str | None = None
+    stopped_by: str | None = None
+    """What ended its training before its last step: time, usd, settled, ...; None where nothing is known to have."""
+    failures: tuple[str, ...] = ()
+    """Why its training failed, by kind, the cause first."""
 
     @property
     def name(self) -> str:
@@ -186,6 +190,7 @@ def _take_in(candidate: Candidate, event: dict[str, Any]) -> None:
     elif at == "collected":
         candidate.run, candidate.recorded = event.get("run"), tuple(event.get("recorded", ()))
         candidate.not_recorded = event.get("not_recorded")
+        candidate.stopped_by, candidate.failures = event.get("stopped_by"), tuple(event.get("failures", ()))
     elif at == "skipped":
         candidate.state, candidate.skipped_why = "skipped", event["why"]
 

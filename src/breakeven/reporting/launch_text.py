@@ -93,6 +93,10 @@ def _result(one: Candidate, words: Words) -> str:
         text += " (" + words("{why:code}", why=f"why:{one.skipped_why}") + ")"
     elif one.detail and one.result in {"queued", "failed", "cancelled", "lost"}:
         text += f" ({formats.printable(one.detail)})"
+    if one.failures:
+        text += ": " + words("{kind:code}", kind=one.failures[0])
+    if one.stopped_by is not None:
+        text += ", " + words("stopped early ({by:code})", by=one.stopped_by)
     if one.attempts > 1:
         text += ", " + words("begun {n} times", n=one.attempts)
     return text
@@ -192,7 +196,7 @@ def _candidate_document(one: Candidate, campaign: Campaign, now_s: float) -> dic
         "state": one.state, "result": one.result, "detail": one.detail, "why_skipped": one.skipped_why,
         "attempts": one.attempts, "handle": one.handle, "paid_s": one.paid_s(now_s),
         "spent_usd": one.spent_usd(now_s), "run": one.run, "recorded": list(one.recorded),
-        "not_recorded": one.not_recorded,
+        "not_recorded": one.not_recorded, "stopped_by": one.stopped_by, "failures": list(one.failures),
     }  # fmt: skip
 
 

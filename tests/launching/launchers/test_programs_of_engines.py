@@ -150,3 +150,13 @@ def test_ssh_copies_runs_and_copies_back(program, tmp_path: Path) -> None:  # ty
         (tmp_path / "here").mkdir()
         check_live(SshLauncher(), {"host": "me@there"}, tmp_path / "here", os.environ)
     assert all(SECRET.encode() not in one.read_bytes() for one in home.rglob("*") if one.is_file())
+
+
+def test_secrets_do_not_outlive_a_job_of_kubernetes(program, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    calls = program("kubectl")
+    task = example_task({"product": "any"})
+    KubernetesLauncher().fetch(task.name, task, tmp_path)
+    KubernetesLauncher().cancel(task.name, task, tmp_path)
+    _, fetched, cancelled = calls.read_text().splitlines()
+    assert fetched.startswith(f"delete secret {task.name} ")
+    assert cancelled.startswith(f"delete job,configmap,secret -l breakeven={task.name} ")

@@ -76,12 +76,15 @@ class KubernetesLauncher:
             raise ExternalError("engine-failed", text="kubectl", problem=told[:100]) from None
 
     def fetch(self, handle: str, task: Task, folder: Path) -> None:
-        """Read the recordings out of the log of the container that measures."""
+        """Read the recordings out of the log of the container that measures; its secrets are not needed any more."""
         unpack_log(call([*_kubectl(task), "logs", f"job/{handle}", "-c", "measure"], patience_s=600.0), folder)
+        if task.environment:
+            call([*_kubectl(task), "delete", "secret", task.name, "--ignore-not-found", "--wait=false"])
 
     def cancel(self, handle: str, task: Task, folder: Path) -> None:
-        """Delete the Job and its pods."""
-        call([*_kubectl(task), "delete", "job", handle, "--ignore-not-found", "--wait=false"])
+        """Delete the Job, its pods, files and secrets."""
+        kinds = "job,configmap,secret"
+        call([*_kubectl(task), "delete", kinds, "-l", f"breakeven={task.name}", "--ignore-not-found", "--wait=false"])
 
 
 def standing_of(job: Mapping[str, Any]) -> Standing:
