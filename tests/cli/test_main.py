@@ -27,6 +27,7 @@ JOB = str(example_path("qlora-8b-10k-pairs.yaml"))
 DAY = ("--as-of", "2026-10-19")
 API_SAMPLES = Path(__file__).parents[1] / "apis" / "samples"
 RENT_OR_API = ("rent-or-api", str(example_path("serve-8b-or-api.yaml")), *DAY)
+CAMPAIGN = str(Path(__file__).parents[1] / "launching" / "samples" / "campaign")
 FLEET = Path(__file__).parents[1] / "evidence" / "samples" / "fleet.csv"
 
 
@@ -78,6 +79,8 @@ COMMAND_LINES: dict[str, tuple[str, ...]] = {
     "offers-check": ("offers", "check", *DAY),
     "bench-plan": ("bench", "plan", str(example_path("serve-8b-predicted.yaml"))),
     "bench-list": ("bench", "list", "--runs", "nowhere"),
+    "launch-status": ("launch", "status", CAMPAIGN),
+    "launch-status-fr": ("launch", "status", CAMPAIGN, "--locale", "fr"),
     "checklist": ("checklist",),
     "checklist-lowcostgpu-fr": ("checklist", "lowcostgpu", *DAY, "--locale", "fr"),
     "decide-month": ("decide", str(example_path("full-8b-bf16.yaml")), JOB, *DAY),
@@ -358,6 +361,9 @@ def test_help_of_every_command_has_an_example(capsys: pytest.CaptureFixture[str]
         ("bench", "calibrate"),
         ("bench", "host"),
         ("bench", "compare"),
+        ("launch", "render"),
+        ("launch", "submit"),
+        ("launch", "collect"),
         ("evidence", "add"),
         ("evidence", "check"),
         ("offers", "add"),
@@ -371,7 +377,7 @@ def test_help_of_every_command_has_an_example(capsys: pytest.CaptureFixture[str]
             assert caught.value.code == 0
             out = capsys.readouterr().out
             assert all(len(line) <= 100 for line in out.splitlines())
-            if words not in {("bench",), ("evidence",), ("gpus",), ("jobs",), ("offers",)}:
+            if words not in {("bench",), ("evidence",), ("gpus",), ("jobs",), ("launch",), ("offers",)}:
                 assert ("Exemple" if locale == "fr" and words else "Example") in out
 
 

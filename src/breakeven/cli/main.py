@@ -30,6 +30,7 @@ COMMANDS = {
     "offers": "what is for rent: list, add, import, refresh, check and export offers, and their history",
     "evidence": "what has been measured, by whom: list, show, add and import; check the predictions against a table",
     "bench": "measure a server: replay a locked plan over a ladder, and say what accepted tokens cost",
+    "launch": "run the same locked work on every candidate: on SkyPilot, dstack, Slurm, Kubernetes, ssh, or here",
     "checklist": "what to ask a provider before you reserve, answered where the book or your notes know",
     "report": "a decision in one file to send or print: verdict, table, charts, evidence (HTML or Markdown)",
     "watch": "decide recorded decisions again with today's prices; exit status 10 when a winner flipped",
@@ -42,6 +43,18 @@ COMMANDS = {
 
 class Parser(argparse.ArgumentParser):
     """A parser that reports a bad command line like any other wrong input."""
+
+    takes_command = False
+    """Whether the words after -- are a command of their own, wherever options stand."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse what stands before the command."""
+        if not self.takes_command or args is None or "--" not in args:
+            return super().parse_known_args(args, namespace)
+        place = list(args).index("--")
+        found, rest = super().parse_known_args(list(args)[:place], namespace)
+        found.command = list(args)[place + 1 :]
+        return found, rest
 
     def error(self, message: str) -> NoReturn:
         """Raise instead of printing usage and exiting."""
